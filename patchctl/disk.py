@@ -1,0 +1,107 @@
+"""Reads below a directory without ever following a link: every step by descriptor, regular files only.
+
+The rooms that touch an environment share this one way in (target, ledger, transaction), so that a path is walked by
+the same rule whether it came from a patch, a ledger or a journal. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class NotRegularError(OSError):
+    """Something is at the path, but not a regular file reached through real directories."""
+
+
+def open_root(root: str) -> int:
+    """Return a descriptor of the directory ``root`` (absolute; its own links are followed: the caller chose it)."""
+    return os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def open_parent(root_fd: int, path: str) -> tuple[int, str]:
+    """Walk to the directory that holds ``path`` and return (its descriptor, the last component).
+
+    Args:
+        root_fd: descriptor of the directory that ``path`` is relative to; it stays open.
+        path: POSIX, relative, without ``..`` (the caller has checked it).
+
+    Raises:
+        FileNotFoundError: a directory on the way is not there.
+        NotRegularError: a component on the way is a link or no directory.
+    """
+    *parents, name = path.split("/")
+    current = os.dup(root_fd)
+    try:
+        for part in parents:
+            current = _step(current, part, path)
+    except BaseException:
+        os.close(current)
+        raise
+    return current, name
+
+
+def read_below(root_fd: int, path: str, *, limit: int = 64 << 20) -> tuple[bytes, os.stat_result] | None:
+    """Return the bytes and status of the regular file at ``path``; None when nothing is there.
+
+    Args:
+        root_fd: descriptor of the directory that ``path`` is relative to.
+        path: POSIX, relative, without ``..``.
+        limit: largest size in bytes that is read.
+
+    Raises:
+        NotRegularError: a link, directory, FIFO or device is there, or the file is larger than ``limit``.
+        OSError: the system refused (permission, input/output error).
+    """
+    try:
+        parent, name = open_parent(root_fd, path)
+    except FileNotFoundError:
+        return None
+    try:
+        fd = os.open(name, _FILE, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENXIO, errno.ENODEV}:
+            raise NotRegularError(error.errno, _describe(parent, name), path) from None
+        raise
+    finally:
+        os.close(parent)
+    try:
+        status = os.fstat(fd)
+        # Looked at before fdopen, which refuses a directory with an error of its own and leaves it open.
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegularError(errno.EINVAL, "is not a regular file", path)
+        if status.st_size > limit:
+            raise NotRegularError(errno.EFBIG, f"is larger than {limit} bytes", path)
+        with os.fdopen(fd, "rb", closefd=False) as stream:
+            return stream.read(limit + 1), status
+    finally:
+        os.close(fd)
+
+
+def _step(current: int, part: str, path: str) -> int:
+    """Open directory ``part`` below ``current``, which is closed on success."""
+    try:
+        following = os.open(part, _DIRECTORY, dir_fd=current)
+    except OSError as error:
+        # Linux answers ENOTDIR for a link opened with O_DIRECTORY | O_NOFOLLOW, ELOOP elsewhere.
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            raise NotRegularError(
+                error.errno, f"the directory {part!r} on its way {_describe(current, part)}", path
+            ) from None
+        raise
+    os.close(current)
+    return following
+
+
+def _describe(parent: int, name: str) -> str:
+    try:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except OSError:
+        return "changed while it was read"
+    return "is a symbolic link" if stat.S_ISLNK(mode) else "is not what it should be"

@@ -1,0 +1,34 @@
+"""Values made in the shell and judged in the core: no behaviour beyond their own consistency, no I/O.
+
+``files`` has bytes and edits, ``target`` the environment, ``entry`` what a registry entry can say about builds and
+fixes, ``state`` what patchctl recorded about itself.
+"""
+
+from patchctl.model.entry import BuildRule, EvidenceItem, Fix, FixRole
+from patchctl.model.files import EditKind, FileEdit, FileMeta, LiveFile, sha256_hex
+from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
+from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine
+
+__all__ = [
+    "BuildRule",
+    "Distribution",
+    "EditKind",
+    "EvidenceItem",
+    "FileEdit",
+    "FileFact",
+    "FileMeta",
+    "Fix",
+    "FixRole",
+    "Hold",
+    "LedgerState",
+    "LiveFile",
+    "ProvenFix",
+    "Receipt",
+    "ReceiptDiff",
+    "Retirement",
+    "Snapshot",
+    "Target",
+    "listed_sha256",
+    "pristine",
+    "sha256_hex",
+]

@@ -1,0 +1,34 @@
+"""Names of patchctl's own state below a site: one place for what the ledger reads and the transaction writes.
+
+Pure names, relative to the site; who reads and writes them is the business of those two rooms.
+"""
+
+from __future__ import annotations
+
+STATE_DIR = ".patchctl"
+LEDGER_PATH = f"{STATE_DIR}/ledger.json"
+JOURNAL_PATH = f"{STATE_DIR}/journal.json"
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_SHA256_LENGTH = 64
+
+
+def is_sha256(text: str) -> bool:
+    """Return whether ``text`` has the shape of a lower-case hexadecimal sha256."""
+    return len(text) == _SHA256_LENGTH and _HEXADECIMAL.issuperset(text)
+
+
+def object_path(sha256: str) -> str:
+    """Return the path of the recorded original or result with this hash; never a name that ends in ``.py``."""
+    return f"{STATE_DIR}/objects/{_checked(sha256)[:2]}/{sha256}"
+
+
+def patch_path(sha256: str) -> str:
+    """Return the path of the recorded diff with this hash."""
+    return f"{STATE_DIR}/patches/{_checked(sha256)}"
+
+
+def _checked(sha256: str) -> str:
+    if not is_sha256(sha256):
+        raise ValueError(f"not a sha256: {sha256!r}")
+    return sha256

@@ -1,0 +1,80 @@
+"""The one checker of a path below a site: what a patch, a ledger or a journal may name at all.
+
+It judges the spelling alone. Whether something is a link, and whether a distribution owns the file, is seen where the
+file is opened. A second checker that read names differently from the writer is how such tools were broken before
+(CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
+"""
+
+from __future__ import annotations
+
+LONGEST_COMPONENT = 255
+"""Bytes; NAME_MAX of the file systems we meet."""
+
+LONGEST_PATH = 1024
+"""Bytes; leaves room for the site's own path within PATH_MAX."""
+
+_STARTUP_MODULES = ("sitecustomize", "usercustomize")
+_METADATA_ENDINGS = (".dist-info", ".egg-info")
+
+
+def path_problem(path: str) -> str | None:
+    """Return why ``path`` must not be touched, or None when its spelling is harmless.
+
+    Args:
+        path: POSIX, relative to a site, already unquoted and stripped of leading components.
+
+    Returns:
+        One phrase that continues a sentence beginning with the path, such as ``contains '..'``.
+    """
+    return _spelling_problem(path) or _meaning_problem(path.split("/"))
+
+
+def _spelling_problem(path: str) -> str | None:
+    if not path:
+        return "is empty"
+    if path.startswith("/"):
+        return "is absolute"
+    if "\\" in path:
+        return "contains a backslash"
+    if not (path.isascii() and path.isprintable()):
+        if any(character < " " or "\x7f" <= character <= "\x9f" for character in path):
+            return "contains a control character"
+        if any("\ud800" <= character <= "\udfff" for character in path):
+            return "is not valid UTF-8"
+    return _length_problem(path)
+
+
+def _length_problem(path: str) -> str | None:
+    if len(path.encode()) > LONGEST_PATH:
+        return f"is longer than {LONGEST_PATH} bytes"
+    if any(len(part.encode()) > LONGEST_COMPONENT for part in path.split("/")):
+        return f"has a component longer than {LONGEST_COMPONENT} bytes"
+    return None
+
+
+def _meaning_problem(parts: list[str]) -> str | None:
+    for part in parts:
+        problem = _component_problem(part)
+        if problem is not None:
+            return problem
+    if parts[0].lower() == ".patchctl":
+        return "lies in patchctl's own state"
+    return None
+
+
+def _component_problem(part: str) -> str | None:
+    lowered = part.lower()
+    if part == "":
+        return "has an empty component"
+    if part in {".", ".."}:
+        return f"contains '{part}'"
+    if lowered == ".git":
+        return "lies in a '.git' directory"
+    if lowered.endswith(_METADATA_ENDINGS):
+        return "belongs to the installer ('*.dist-info', '*.egg-info')"
+    if lowered.endswith(".pth"):
+        return "is a '.pth' file, which every interpreter start runs"
+    # the import system takes the stem: a package, a .py, a .so and a cached .pyc of that name all run at start-up
+    if lowered.partition(".")[0] in _STARTUP_MODULES:
+        return f"is '{lowered.partition('.')[0]}', which every interpreter start runs"
+    return None

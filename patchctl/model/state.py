@@ -1,0 +1,141 @@
+"""What patchctl recorded about one site: receipts, file facts, holds, retirements. Paths are relative to the site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptDiff:
+    """One diff of an applied entry; the bytes are kept under their sha256 (hexadecimal) beside the ledger.
+
+    Attributes:
+        distribution: normalised name of the distribution it patches.
+        diff: its file name in the registry, for people.
+        sha256: of the diff's bytes.
+        strip: leading path components to drop.
+        build: build string it was applied to.
+        rule: why it was chosen: ``exact``, ``label``, ``range`` or ``assumed``.
+    """
+
+    distribution: str
+    diff: str
+    sha256: str
+    strip: int
+    build: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """One applied entry, as it was when it was applied; order in the ledger is the order of folding.
+
+    Attributes:
+        id: the entry.
+        kind: containment or backport.
+        title: one line, for people whose registry has moved on.
+        revision: of the entry when applied.
+        diffs: what was applied, one per distribution.
+        requires: ids that must stay in as long as this one does.
+        assumed: build string given with ``--assume-build``; None: the detected build matched.
+        despite_fix: applied although the bytes prove it fixed.
+        applied_at: UTC time, ISO 8601 with ``Z``.
+    """
+
+    id: str
+    kind: str
+    title: str
+    revision: int
+    diffs: tuple[ReceiptDiff, ...]
+    requires: tuple[str, ...] = ()
+    assumed: str | None = None
+    despite_fix: bool = False
+    applied_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFact:
+    """What a patched file was before our first patch and after our last.
+
+    Attributes:
+        path: POSIX, relative to the site.
+        distribution: normalised name of its distribution.
+        fingerprint: of that distribution when the fact was recorded.
+        base: sha256 (hexadecimal) before our first patch; None: the file was not there.
+        result: sha256 after our last patch; None: we removed it.
+        base_mode: permission bits of the base; None without base.
+        base_mtime_ns: modification time of the base; None without base.
+        created_dirs: directories we made for it, relative to the site, deepest first.
+        entries: ids of the entries whose changes are in ``result``, in fold order.
+    """
+
+    path: str
+    distribution: str
+    fingerprint: str | None
+    base: str | None
+    result: str | None
+    base_mode: int | None = None
+    base_mtime_ns: int | None = None
+    created_dirs: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """The operator's decision that an entry stays as it is, whatever the registry says."""
+
+    id: str
+    reason: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenFix:
+    """A fix that was proven when its entry was retired, with the evidence in words."""
+
+    ref: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retirement:
+    """An entry that was taken out because the installed bytes proved every fix.
+
+    Attributes:
+        id: the entry.
+        revision: of the entry that was retired.
+        builds: distribution -> build string in which the fixes were proven.
+        fingerprints: distribution -> fingerprint of that build; None where it had no RECORD.
+        fixes: what was proven, and how.
+        retired_at: UTC time, ISO 8601 with ``Z``.
+    """
+
+    id: str
+    revision: int
+    builds: Mapping[str, str]
+    fingerprints: Mapping[str, str | None]
+    fixes: tuple[ProvenFix, ...]
+    retired_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerState:
+    """Everything recorded about one site.
+
+    Attributes:
+        receipts: applied entries in fold order.
+        files: path -> its fact, for every file that a receipt changed.
+        holds: id -> the operator's decision.
+        retirements: append-only, oldest first.
+        last_second: the latest whole second ever given to a patched file as its modification time; the next
+            transaction uses a later one, so that byte code for an old text is never taken for a new one.
+        sha256: of the ledger file read (hexadecimal); None: there is no file yet.
+    """
+
+    receipts: tuple[Receipt, ...] = ()
+    files: Mapping[str, FileFact] = field(default_factory=dict)
+    holds: Mapping[str, Hold] = field(default_factory=dict)
+    retirements: tuple[Retirement, ...] = ()
+    last_second: int = 0
+    sha256: str | None = None
