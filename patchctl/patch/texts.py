@@ -1,0 +1,71 @@
+"""What is wrong with one string of an entry: each check answers with the end of a sentence, or None."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
+_SOURCE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?#][!-~]*)?")
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MAX_SLUG = 100
+_MAX_PATTERN = 2000
+
+
+def is_slug(text: str) -> bool:
+    """Whether it can be an id: lower-case letters, digits, and single hyphens between them."""
+    return len(text) <= _MAX_SLUG and _SLUG.fullmatch(text) is not None
+
+
+def normalised_name(text: str) -> str:
+    """Return a distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def distribution_problem(text: str) -> str | None:
+    """Whether it is the name of a distribution."""
+    return None if _DISTRIBUTION.fullmatch(text) else "is not the name of a distribution"
+
+
+def sha256_problem(text: str) -> str | None:
+    """Whether it is a sha256 in hexadecimal."""
+    return None if _SHA256.fullmatch(text) else "must be 64 hexadecimal digits"
+
+
+def source_problem(text: str) -> str | None:
+    """Whether it is an address a reader may be sent to: https, a plain host, no user name in front of it."""
+    return None if _SOURCE.fullmatch(text) else "must be an https:// address"
+
+
+def environment_name_problem(text: str) -> str | None:
+    """Whether it can be the name of an environment variable."""
+    return None if _ENVIRONMENT_NAME.fullmatch(text) else "is not the name of an environment variable"
+
+
+def file_name_problem(text: str) -> str | None:
+    """Whether it names a file that lies in the entry's own folder."""
+    if "/" in text or "\\" in text or text in {".", ".."}:
+        return "must be a file name in the entry's own folder, without a directory"
+    if not text.isprintable() or text.startswith("."):
+        return "must be a plain file name"
+    return None
+
+
+def symbol_problem(text: str) -> str | None:
+    """Whether it is a dotted name."""
+    return None if all(part.isidentifier() for part in text.split(".")) else "must be a dotted Python name"
+
+
+def pattern_problem(text: str) -> str | None:
+    """Whether it is a regular expression that says something: one that matches nothing at all proves nothing."""
+    if len(text) > _MAX_PATTERN:
+        return f"is longer than {_MAX_PATTERN} characters"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pattern = re.compile(text)
+    except (re.error, Warning, OverflowError, RecursionError, MemoryError) as error:
+        return f"is not a sound regular expression: {error}"
+    return "matches even an empty text" if pattern.search("") else None

@@ -1,0 +1,174 @@
+"""Registry folders into typed entries. One broken entry is reported and never hides the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from patchctl.errors import Problem, RegistryError
+from patchctl.evidence.tokens import tokens
+from patchctl.patch import REGISTRY, Document, Patch, Table, parse_entry
+from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, reason_of
+from patchctl.registry.relations import Finding, check_relations
+from patchctl.registry.use import Registry, RegistryRoot, locate_key
+
+FORMAT = 1
+"""The format of registry folders that this patchctl knows."""
+
+
+def load_registry(folders: Sequence[str]) -> Registry:
+    """Read registries.
+
+    Args:
+        folders: their paths; the order is kept, and a folder named twice counts once.
+
+    Returns:
+        The working entries in registry order (folders as given, inside one by distribution folder and id), and a
+        problem for each thing that is wrong.
+
+    Raises:
+        RegistryError: a folder is no registry, cannot be read, or has a newer format.
+    """
+    roots: dict[tuple[int, int], RegistryRoot] = {}
+    found: list[Patch] = []
+    problems: list[Problem] = []
+    for path in folders:
+        folder = Folder(root=path.rstrip("/") or "/")
+        identity = _identity(folder)
+        if identity in roots:
+            continue
+        roots[identity] = _read_root(folder)
+        for answer in _read_entries(folder):
+            if isinstance(answer, Problem):
+                problems.append(answer)
+            else:
+                found.append(answer)
+    working, findings = check_relations(found)
+    return Registry(
+        roots=tuple(roots.values()),
+        entries=working,
+        problems=(*problems, *(_as_problem(finding) for finding in findings)),
+    )
+
+
+def _identity(folder: Folder) -> tuple[int, int]:
+    try:
+        return folder.identity()
+    except OSError as error:
+        message = f"the registry {folder.root} cannot be opened: {reason_of(error)}"
+        raise RegistryError("registry-unreadable", message, path=folder.root) from error
+
+
+def _read_root(folder: Folder) -> RegistryRoot:
+    path = folder.path(REGISTRY_FILE)
+    try:
+        data = folder.read(REGISTRY_FILE)
+    except OSError as error:
+        message = f"{path} cannot be read: {reason_of(error)}"
+        raise RegistryError("registry-unreadable", message, path=path) from error
+    if data is None:
+        message = f"{folder.root} is no registry: it holds no {REGISTRY_FILE}"
+        hint = f"name the folder that holds {REGISTRY_FILE}; below it are <distribution>/<id>/{ENTRY_FILE}"
+        raise RegistryError("registry-without-file", message, hint=hint, path=path)
+    document = Document(file=path)
+    values = document.read(data)
+    known = values is None or _format_is_known(values.get("format"))
+    if values is not None and known:
+        table = Table(document, (), values, REGISTRY)
+        table.require(REGISTRY.examples)
+        table.integer("format", default=FORMAT, least=1)
+        name, revision = table.text("name", one_line=True), table.integer("revision", default=1, least=1)
+        if not document.problems:
+            return RegistryRoot(path=folder.root, name=name, revision=revision)
+    elif values is not None:
+        message = f"is {values['format']}; this patchctl knows registries of format {FORMAT}"
+        document.report("registry-format", ("format",), message, "upgrade patchctl")
+    raise _as_error(document.problems)
+
+
+def _format_is_known(number: object) -> bool:
+    """A newer format may have any keys, so it is recognised before the keys are judged."""
+    return not (isinstance(number, int) and number > FORMAT)
+
+
+def _as_error(problems: Sequence[Problem]) -> RegistryError:
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return RegistryError(
+        first.code, f"{first.message}{more}", hint=first.hint, path=first.path, line=first.line, key=first.key
+    )
+
+
+def _read_entries(folder: Folder) -> Iterator[Patch | Problem]:
+    """Every entry or what is wrong with it, in registry order."""
+    for outer in _items(folder, ""):
+        if isinstance(outer, Problem):
+            yield outer
+            continue
+        if outer.name == ENTRY_FILE:
+            yield _misplaced(folder.path(outer.name))
+        for inner in _items(folder, outer.name) if outer.is_folder else ():
+            if isinstance(inner, Problem):
+                yield inner
+            elif inner.name == ENTRY_FILE:
+                yield _misplaced(folder.path(f"{outer.name}/{inner.name}"))
+            elif inner.is_folder:
+                yield from _read_entry(folder, f"{outer.name}/{inner.name}")
+
+
+def _items(folder: Folder, inside: str) -> Iterator[Item | Problem]:
+    try:
+        yield from folder.items(inside)
+    except OSError as error:
+        path = folder.path(inside)
+        message = f"{path} cannot be read: {reason_of(error)}"
+        yield Problem(code="folder-unreadable", message=message, path=path)
+
+
+def _misplaced(path: str) -> Problem:
+    message = f"{path} is not where an entry belongs"
+    hint = f"move it to <distribution>/<id>/{ENTRY_FILE} below {REGISTRY_FILE}"
+    return Problem(code="entry-misplaced", message=message, hint=hint, path=path)
+
+
+def _read_entry(folder: Folder, inside: str) -> Iterator[Patch | Problem]:
+    file, name = folder.path(f"{inside}/{ENTRY_FILE}"), inside.rpartition("/")[2]
+    try:
+        data = folder.read(f"{inside}/{ENTRY_FILE}")
+        empty = data is None and not folder.items(inside)
+    except OSError as error:
+        message = f"{file} cannot be read: {reason_of(error)}"
+        yield Problem(code="entry-unreadable", message=message, patch=name, path=file)
+        return
+    if empty:
+        # Version control leaves empty folders behind when it takes their files away.
+        return
+    if data is None:
+        message = f"{folder.path(inside)} holds no {ENTRY_FILE}"
+        hint = f"an entry's file is named {ENTRY_FILE}; the name of a folder that is no entry begins with _"
+        yield Problem(code="entry-without-file", message=message, hint=hint, patch=name, path=folder.path(inside))
+        return
+    patch, problems = parse_entry(
+        data,
+        file=file,
+        folder=folder.path(inside),
+        read_file=lambda other: _read_beside(folder, f"{inside}/{other}"),
+        split_tokens=tokens,
+        registry=folder.root,
+    )
+    yield from problems
+    if patch is not None:
+        yield patch
+
+
+def _read_beside(folder: Folder, inside: str) -> bytes:
+    data = folder.read(inside)
+    if data is None:
+        raise RegistryError("file-missing", "there is no such file", path=folder.path(inside))
+    return data
+
+
+def _as_problem(finding: Finding) -> Problem:
+    file, line = locate_key(finding.patch, finding.key)
+    problem = Problem(code=finding.code, message=finding.message, hint=finding.hint, patch=finding.patch.id)
+    return replace(problem, path=file, line=line, key=finding.key)

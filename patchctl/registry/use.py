@@ -1,0 +1,112 @@
+"""The loaded registry: what entries there are, and their diffs on demand. No judgement about any environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from patchctl.errors import Problem, RegistryError
+from patchctl.model import sha256_hex
+from patchctl.patch import Patch, Variant, file_name_problem
+from patchctl.registry.folder import ENTRY_FILE, Folder, reason_of
+
+
+class RegistryRoot(NamedTuple):
+    """One registry folder.
+
+    Attributes:
+        path: as it was given, without a trailing slash.
+        name: what it calls itself.
+        revision: counts its changes.
+    """
+
+    path: str
+    name: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """What was loaded.
+
+    Attributes:
+        roots: the folders, in the order they were given.
+        entries: those that may be used, in registry order: folder, then distribution folder, then id.
+        problems: everything that is wrong, folder by folder; each names its file, and key and line where it has them.
+    """
+
+    roots: tuple[RegistryRoot, ...]
+    entries: tuple[Patch, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def find(self, entry_id: str) -> Patch | None:
+        """Return the entry of that id; None when no working entry has it."""
+        return next((patch for patch in self.entries if patch.id == entry_id), None)
+
+    def problems_of(self, entry_id: str) -> tuple[Problem, ...]:
+        """Return what is wrong with the entry of that id, used or not."""
+        return tuple(problem for problem in self.problems if problem.patch == entry_id)
+
+    def locate(self, patch: Patch, key: str) -> tuple[str, int]:
+        """Return the file and the 1-based line of an entry's key, such as ``variant[0].sha256``.
+
+        A key that is not there has the line of the nearest thing around it.
+        """
+        return locate_key(patch, key)
+
+    def read_diff(self, patch: Patch, variant: Variant) -> bytes:
+        """Return the bytes of a variant's diff, which have the digest that the entry states.
+
+        Raises:
+            RegistryError: it is not there, not a regular file in the entry's folder, too large, or of another digest.
+            ValueError: the variant has no diff: the entry is an advisory.
+        """
+        if variant.diff is None or variant.sha256 is None:
+            raise ValueError(f"{patch.id} is an advisory and has no diff")
+        key = f"variant[{patch.variants.index(variant)}]"
+        data = _read_named(patch, variant.diff, f"{key}.diff")
+        actual = sha256_hex(data)
+        if actual != variant.sha256:
+            message = f"{variant.diff} of {patch.id} is not the diff whose digest the entry states"
+            hint = f'if the diff is meant to be as it is: raise `revision` and write sha256 = "{actual}"'
+            raise _error(patch, f"{key}.sha256", "diff-digest", message, hint)
+        return data
+
+
+def locate_key(patch: Patch, key: str) -> tuple[str, int]:
+    """Return the file and the 1-based line of an entry's key; line 1 when the file cannot be read any more."""
+    from patchctl.patch.positions import locate_keys
+
+    folder, inside = _place(patch)
+    try:
+        data = folder.read(f"{inside}/{ENTRY_FILE}") or b""
+    except OSError:
+        data = b""
+    return folder.path(f"{inside}/{ENTRY_FILE}"), locate_keys(data.decode("utf-8", "replace")).line_of(key)
+
+
+def _read_named(patch: Patch, name: str, key: str) -> bytes:
+    problem = file_name_problem(name)
+    if problem is not None:
+        raise _error(patch, key, "bad-file-name", f"{name} {problem}", "move the diff beside patch.toml")
+    folder, inside = _place(patch)
+    try:
+        data = folder.read(f"{inside}/{name}")
+    except OSError as error:
+        raise _error(
+            patch, key, "diff-unreadable", f"{name} of {patch.id} cannot be read: {reason_of(error)}"
+        ) from error
+    if data is None:
+        raise _error(patch, key, "diff-missing", f"{name} of {patch.id} is not there")
+    return data
+
+
+def _place(patch: Patch) -> tuple[Folder, str]:
+    """The registry's folder, and the entry's folder inside it."""
+    folder = Folder(root=patch.registry)
+    return folder, patch.folder.removeprefix(folder.path(""))
+
+
+def _error(patch: Patch, key: str, code: str, message: str, hint: str | None = None) -> RegistryError:
+    file, line = locate_key(patch, key)
+    return RegistryError(code, message, hint=hint, patch=patch.id, path=file, line=line, key=key)
