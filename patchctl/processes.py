@@ -1,0 +1,85 @@
+"""Work whose end must be enforced from outside: a regular expression search with a real deadline.
+
+A pattern comes from a registry and the text from an installed file; together they may backtrack for hours, and no
+thread can interrupt that. The matcher of the standard library looks for signals while it runs, so an alarm can.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeAlias
+
+Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int
+
+SHORTEST = 0.001
+"""Seconds. What is left of somebody else's timer is never set to zero, which would switch it off."""
+
+
+class _DeadlineError(Exception):
+    """The alarm went off; never leaves this module."""
+
+
+def search_within(pattern: str, text: str, seconds: float = 0.5) -> bool | None:
+    """Return whether ``pattern`` is found anywhere in ``text``; None: no answer.
+
+    There is no answer when the deadline passed, when the pattern is no regular expression or too large for one, and
+    where nothing could enforce the deadline: outside the main thread, without ``SIGALRM``, or when another alarm has
+    been set from C. ``^`` and ``$`` are the ends of the text; ``(?m)`` in the pattern changes that.
+
+    While it runs it owns ``SIGALRM`` and the real-time interval timer; it puts both back, what is left of a running
+    timer included.
+
+    Args:
+        pattern: regular expression of the ``re`` module.
+        text: what to search.
+        seconds: deadline for compiling and searching; nothing is searched unless it is positive.
+    """
+    if seconds <= 0 or not hasattr(signal, "setitimer"):
+        return None
+    handler = signal.getsignal(signal.SIGALRM)
+    if handler is None or threading.current_thread() is not threading.main_thread():
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "possible nested set" and the like are no news to whoever runs a command
+        return _search_armed(pattern, text, seconds, handler)
+
+
+def _search_armed(pattern: str, text: str, seconds: float, handler: Handler) -> bool | None:
+    armed = True
+
+    def expire(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal armed
+        if armed:  # an alarm that comes while everything is put back must not interrupt that
+            armed = False
+            raise _DeadlineError
+
+    started = time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)  # somebody else's alarm must not find our handler
+    signal.signal(signal.SIGALRM, expire)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        found = _search(pattern, text)
+        armed = False
+    except _DeadlineError:
+        found = None
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), SHORTEST), interval)
+    return found
+
+
+def _search(pattern: str, text: str) -> bool | None:
+    import re
+
+    try:
+        return re.search(pattern, text) is not None
+    except (re.error, RecursionError, OverflowError, MemoryError):
+        return None
