@@ -1,0 +1,51 @@
+"""Fixtures that several test modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from tests.environments import install_wheel, make_environment, site_of
+from tests.wheels import WheelUnavailableError, relabelled, slim_wheel
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """A wheel that cannot be had is no failure of the project: skip, and say which."""
+    return (yield from _skip_without_wheel())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """The same in the test itself."""
+    return (yield from _skip_without_wheel())
+
+
+def _skip_without_wheel() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except WheelUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Callable[..., Path]:
+    """Install a real vLLM with pip into a venv of its own: ``installed("0.20.0", build=...)`` -> its site directory.
+
+    With ``over`` the site of an earlier call: the new wheel is installed over it, as an upgrade.
+    """
+    count = 0
+
+    def install(version: str, *, build: str | None = None, over: Path | None = None) -> Path:
+        nonlocal count
+        count += 1
+        wheel = slim_wheel(version) if build is None else relabelled(version, build, tmp_path)
+        if over is not None:
+            root = over.parents[2]
+            install_wheel(root, wheel)
+            return site_of(root)
+        return make_environment(tmp_path / f"venv{count}", wheel)
+
+    return install

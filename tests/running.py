@@ -1,0 +1,83 @@
+"""Run patchctl as a user does, in this process: arguments in; exit code, stdout and stderr out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from patchctl.cli.app import app
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a run left: exit code, and both streams as text."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON document on stdout."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+    def patch(self, id_: str) -> dict[str, Any]:
+        """The document's patch of that id."""
+        (found,) = (patch for patch in self.document["patches"] if patch["id"] == id_)
+        assert isinstance(found, dict)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A site and a registry to run verbs on."""
+
+    site: Path
+    registry: Path | None = None
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        """Run ``patchctl ARGUMENTS --site SITE [--registry DIR]``."""
+        registry = ["--registry", str(self.registry)] if self.registry is not None else []
+        return patchctl(*arguments, "--site", str(self.site), *registry, env=env)
+
+    def json(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        """The same with ``--json``; the document is checked to carry the exit code."""
+        done = self.run(*arguments, "--json", env=env)
+        assert done.document["exit_code"] == done.code
+        return done
+
+
+def patchctl(*arguments: str, env: Mapping[str, str] | None = None) -> Done:
+    """Run the command line with ``env`` added to an environment that decides nothing."""
+    clean: dict[str, str | None] = {key: None for key in os.environ if key.startswith("PATCHCTL_")}
+    clean |= dict.fromkeys(("VIRTUAL_ENV", "CONDA_PREFIX", "SOURCE_DATE_EPOCH", "SUDO_UID", "NO_COLOR"))
+    result = CliRunner().invoke(app, list(arguments), env=clean | dict(env or {}), prog_name="patchctl")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(code=result.exit_code, out=result.stdout, err=result.stderr)
+
+
+def tree(root: Path, *, but: tuple[str, ...] = (".patchctl",)) -> dict[str, tuple[Any, ...]]:
+    """Everything below ``root``: path -> (kind, mode, owner, group, mtime, bytes or target), some top names left out."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if relative.parts[0] in but:
+            continue
+        status = path.lstat()
+        body: Any = None
+        if path.is_symlink():
+            body = str(path.readlink())
+        elif path.is_file():
+            body = path.read_bytes()
+        mtime = None if path.is_dir() else status.st_mtime_ns
+        found[str(relative)] = (status.st_mode, status.st_uid, status.st_gid, mtime, body)
+    return found
