@@ -1,0 +1,205 @@
+"""Bodies of hunks, and the coverage gate.
+
+Where a hunk ends is counted here; what its lines mean is parsed by unidiff from exactly those lines. The gate then
+holds the two accounts against each other, line by line and byte by byte, because unidiff drops what it does not
+understand (leftover lines, localised markers, wrong counts) without a word. Bytes are always taken from the diff.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchctl.diff.source import bare, header_text, shown
+from patchctl.diff.values import Hunk
+from patchctl.errors import DiffError
+
+if TYPE_CHECKING:
+    from unidiff.patch import Hunk as ParsedHunk
+
+_HEADER = rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?= |\n|\r\n|\Z)"
+_OLD_TAGS = (b" ", b"-")
+_NEW_TAGS = (b" ", b"+")
+
+
+class HunkExtent(NamedTuple):
+    """Which lines of the diff are one hunk.
+
+    Attributes:
+        at: index of the ``@@`` line.
+        end: index after its last line, markers included.
+        counts: old start, old length, new start, new length.
+        rows: indices of the body lines, without markers.
+        unended: indices of the body lines that a marker says have no newline.
+    """
+
+    at: int
+    end: int
+    counts: tuple[int, int, int, int]
+    rows: tuple[int, ...]
+    unended: frozenset[int]
+
+
+def read_hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:
+    """Read the hunks that begin at index ``at``, one right below the other; return them and the index after them.
+
+    Raises:
+        DiffError: a header, count, line or marker is wrong, or unidiff understands the lines differently.
+    """
+    extents = []
+    while at < len(lines) and lines[at].startswith(b"@@"):
+        extent = measure(lines, at)
+        extents.append(extent)
+        at = extent.end
+    if not extents:
+        return (), at
+    parsed = parse_bodies(lines, extents)
+    both = zip(extents, parsed, strict=True)
+    return tuple(agreed(lines, extent, their, number) for number, (extent, their) in enumerate(both, 1)), at
+
+
+def measure(lines: list[bytes], at: int) -> HunkExtent:
+    """Count which lines belong to the hunk whose ``@@`` line is at index ``at``.
+
+    Raises:
+        DiffError: a header, count, line or marker is wrong.
+    """
+    counts = _read_counts(lines, at)
+    old, new = counts[1], counts[3]
+    rows: list[int] = []
+    unended: list[int] = []
+    row = at + 1
+    while row < len(lines):
+        line = lines[row]
+        if line.startswith(b"\\"):
+            unended.append(_marked_row(lines, row, rows))
+        elif not (old or new):
+            break
+        else:
+            tag = _tag(lines, row)
+            old -= tag in _OLD_TAGS
+            new -= tag in _NEW_TAGS
+            if old < 0 or new < 0:
+                message = f"the hunk has more lines than its header counts: {shown(bare(line))}"
+                raise DiffError("wrong-count", message, line=row + 1)
+            rows.append(row)
+        row += 1
+    if old or new:
+        raise DiffError("wrong-count", "the diff ends before the hunk has as many lines as it counts", line=at + 1)
+    _check_ends(lines, rows, unended)
+    return HunkExtent(at=at, end=row, counts=counts, rows=tuple(rows), unended=frozenset(unended))
+
+
+def _read_counts(lines: list[bytes], at: int) -> tuple[int, int, int, int]:
+    if lines[at].startswith(b"@@@"):
+        raise DiffError("combined", "a combined diff (of a merge) is not supported", line=at + 1)
+    found = re.match(_HEADER, lines[at])
+    if found is None:
+        raise DiffError("bad-hunk-header", f"not a hunk header: {shown(bare(lines[at]))}", line=at + 1)
+    if lines[at][found.end() :] == b"\r\n":
+        header_text(lines, at)
+    old_start, old, new_start, new = (1 if figure is None else int(figure) for figure in found.groups())
+    if (old_start == 0 and old) or (new_start == 0 and new):
+        raise DiffError("bad-hunk-header", f"lines count from 1: {shown(bare(lines[at]))}", line=at + 1)
+    return old_start, old, new_start, new
+
+
+def _tag(lines: list[bytes], row: int) -> bytes:
+    """Return the tag of a body line: blank, ``-`` or ``+``. An empty line is a blank context line (GNU diff, git)."""
+    line = lines[row]
+    tag = b" " if line == b"\n" else line[:1]
+    if tag in {b" ", b"-", b"+"}:
+        if not line.endswith(b"\n"):
+            raise DiffError("truncated", "the diff ends in the middle of a line", line=row + 1)
+        return tag
+    if line.startswith((b"@@", b"diff ", b"Index: ")):
+        raise DiffError("wrong-count", "the hunk before has fewer lines than its header counts", line=row + 1)
+    message = f"a line of a hunk begins with none of ' ', '+', '-', '\\': {shown(bare(line))}"
+    raise DiffError("bad-hunk-line", message, line=row + 1)
+
+
+def _marked_row(lines: list[bytes], row: int, rows: list[int]) -> int:
+    """Return the body line that the marker at ``row`` is about. Its words are free: tools translate them."""
+    text = bare(lines[row])
+    if not text.startswith(b"\\ ") or not text[2:].strip():
+        raise DiffError("unknown-marker", f"an unknown marker: {shown(text)}", line=row + 1)
+    if not rows or rows[-1] != row - 1 or bare(lines[row - 1]) in {b"", b" ", b"-", b"+"}:
+        raise DiffError("misplaced-marker", f"no line for this marker to speak of: {shown(text)}", line=row + 1)
+    return row - 1
+
+
+def _check_ends(lines: list[bytes], rows: list[int], unended: Sequence[int]) -> None:
+    """A line without newline is the last of its side: anything else would glue two lines together."""
+    for marked in unended:
+        tag = lines[marked][:1]
+        tail = [lines[row][:1] for row in rows if row > marked]
+        for side in (_OLD_TAGS, _NEW_TAGS):
+            if tag in side and any(later in side or later == b"\n" for later in tail):
+                message = "a marker says that the file ends here, but more of it follows"
+                raise DiffError("misplaced-marker", message, line=marked + 2)
+
+
+def parse_bodies(lines: list[bytes], extents: list[HunkExtent]) -> list[ParsedHunk]:
+    """Let unidiff parse the body lines of ``extents``, markers left out.
+
+    Raises:
+        DiffError: it does not accept them; ``gate``.
+    """
+    # imported here: unidiff costs start-up time, and most runs read few diffs or none
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
+    feed = ["--- a\n", "+++ b\n"]
+    for extent in extents:
+        # latin-1 maps every byte to one character and back, and knows no digits but ours
+        feed += [lines[row].decode("latin-1") for row in (extent.at, *extent.rows)]
+    try:
+        files = PatchSet(feed)
+    except UnidiffParseError as error:
+        message = f"the parser does not accept the hunks: {error}"
+        raise DiffError("gate", message, line=extents[0].at + 1) from error
+    hunks = [hunk for file in files for hunk in file]
+    if len(files) != 1 or len(hunks) != len(extents):
+        raise DiffError("gate", "the parser found another number of hunks", line=extents[0].at + 1)
+    return hunks
+
+
+def agreed(lines: list[bytes], extent: HunkExtent, parsed: ParsedHunk, number: int) -> Hunk:
+    """Return the hunk both accounts agree on.
+
+    Raises:
+        DiffError: they differ; ``gate``.
+    """
+    figures = (parsed.source_start, parsed.source_length, parsed.target_start, parsed.target_length)
+    if figures != extent.counts or len(parsed) != len(extent.rows):
+        raise DiffError("gate", "the parser counts the hunk differently", line=extent.at + 1)
+    old: list[bytes] = []
+    new: list[bytes] = []
+    tags: list[str] = []
+    for row, their in zip(extent.rows, parsed, strict=True):
+        raw = lines[row]
+        content = raw[1:] if raw != b"\n" else raw
+        if their.line_type not in {" ", "+", "-"} or their.value.encode("latin-1") != content:
+            raise DiffError("gate", "the parser reads the line differently", line=row + 1)
+        content = content[:-1] if row in extent.unended else content
+        if their.line_type != "+":
+            old.append(content)
+        if their.line_type != "-":
+            new.append(content)
+        tags.append(their.line_type)
+    return Hunk(
+        number=number,
+        old_start=extent.counts[0],
+        new_start=extent.counts[2],
+        old_lines=tuple(old),
+        new_lines=tuple(new),
+        leading=_context(tags),
+        trailing=_context(tags[::-1]),
+        line=extent.at + 1,
+        body=tuple(lines[extent.at + 1 : extent.end]),
+    )
+
+
+def _context(tags: list[str]) -> int:
+    return next((count for count, tag in enumerate(tags) if tag != " "), len(tags))
