@@ -1,0 +1,15 @@
+"""The environment as it lies on the disk: which site directory is meant, what is installed in it, what files hold.
+
+Everything is read statically: no interpreter is started, nothing of the environment is imported, nothing is written.
+``layout`` knows where environments keep their site directories, ``finding`` chooses one, ``metadata`` reads
+distributions (``record`` their RECORD), ``snapshot`` reads the files that patches name, ``searching`` looks for names
+that moved.
+
+Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
+"""
+
+from patchctl.target.finding import find_target
+from patchctl.target.searching import search_names, top_levels
+from patchctl.target.snapshot import read_snapshot
+
+__all__ = ["find_target", "read_snapshot", "search_names", "top_levels"]

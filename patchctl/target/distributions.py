@@ -1,0 +1,125 @@
+"""One distribution in full: RECORD, fingerprint, installer, the version its own files state, whether it is editable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from patchctl.disk import read_below
+from patchctl.errors import TargetError
+from patchctl.model.target import Distribution
+from patchctl.target.holdings import Holding, normal_name
+from patchctl.target.reading import open_site, read_metadata
+from patchctl.target.record import fingerprint, is_metadata, parse_record
+
+_CODE = (".py", ".so", ".pyd")
+_SMALL = 1 << 20
+
+
+def read_distribution(site: str, holding: Holding) -> Distribution:
+    """Return the distribution in ``site`` (absolute) that ``holding`` is a trace of.
+
+    Raises:
+        TargetError: it is an egg, or its RECORD is there but cannot be read.
+    """
+    if holding.info.endswith(".egg"):
+        message = (
+            f"{holding.name} {holding.build} is installed as an egg ({holding.info}), which patchctl does not edit"
+        )
+        raise TargetError("egg-install", message, hint="install it from a wheel, with pip or uv", path=holding.info)
+    if holding.info.endswith(".egg-link"):
+        return Distribution(name=holding.name, build=holding.build, info=holding.info, editable=True)
+    root_fd = open_site(site)
+    try:
+        return _read(root_fd, holding)
+    finally:
+        os.close(root_fd)
+
+
+def _read(root_fd: int, holding: Holding) -> Distribution:
+    """Read a dist-info, or an egg-info: that one may be a plain file, and then has nothing below it."""
+    below = holding.info.endswith(".dist-info")
+    listed = read_metadata(root_fd, f"{holding.info}/RECORD", limit=64 << 20) if below else None
+    record = None if listed is None else parse_record(listed)
+    installer = read_metadata(root_fd, f"{holding.info}/INSTALLER") if below else None
+    return Distribution(
+        name=holding.name,
+        build=holding.build,
+        info=holding.info,
+        installer=(installer or b"").decode("utf-8", "replace").strip() or None,
+        record=record,
+        fingerprint=None if record is None else fingerprint(record),
+        source_build=_source_build(root_fd, holding.name, record),
+        editable=_is_editable(root_fd, holding, record),
+    )
+
+
+def parse_source_version(data: bytes) -> str | None:
+    """Return the string that a ``_version.py`` binds to ``__version__`` or ``version`` at its top level.
+
+    Build back ends write it as one line, such as ``__version__ = version = '0.20.0'`` (setuptools-scm, hatch-vcs).
+    """
+    for line in data.split(b"\n"):
+        if not line.startswith((b"__version__", b"version")):
+            continue
+        *targets, value = line.split(b"=")
+        names = {target.partition(b":")[0].strip() for target in targets}
+        value = value.strip()
+        if not names or not names <= {b"__version__", b"version"} or value[:1] not in {b"'", b'"'}:
+            continue
+        text, quote, _ = value[1:].partition(value[:1])
+        if quote:
+            return text.decode("utf-8", "replace")
+    return None
+
+
+def _source_build(root_fd: int, name: str, record: Mapping[str, str | None] | None) -> str | None:
+    """Return what the import package's ``_version.py`` states; a second opinion, so unreadable is the same as none."""
+    usual = f"{name.replace('-', '_')}/_version.py"
+    if record is None or usual in record:
+        path = usual
+    else:
+        tops = [row for row in record if row.endswith("/_version.py") and row.count("/") == 1 and ".." not in row]
+        if len(tops) != 1:
+            return None
+        path = tops[0]
+    try:
+        found = read_below(root_fd, path, limit=_SMALL)
+    except OSError:
+        return None
+    return None if found is None else parse_source_version(found[0])
+
+
+def _is_editable(root_fd: int, holding: Holding, record: Mapping[str, str | None] | None) -> bool:
+    """Return whether the modules lie elsewhere: PEP 610 says so, or RECORD lists a redirection, or no module at all."""
+    if record is not None:
+        # setuptools leaves a finder module and a .pth of this prefix, which are all the code there is.
+        if not any(_is_code(path) and not path.startswith("__editable__") for path in record):
+            return True
+    elif any(_redirects(entry, holding.name) for entry in os.listdir(root_fd)):
+        return True
+    path = f"{holding.info}/direct_url.json"
+    if not holding.info.endswith(".dist-info") or (record is not None and path not in record):
+        return False
+    return _says_editable(read_metadata(root_fd, path, limit=_SMALL))
+
+
+def _is_code(path: str) -> bool:
+    return path.endswith(_CODE) and not path.startswith("../") and not is_metadata(path)
+
+
+def _redirects(entry: str, name: str) -> bool:
+    """Return whether a site's entry is the ``__editable__.NAME-VERSION.pth`` that setuptools writes."""
+    marked = entry.startswith("__editable__.")
+    return marked and normal_name(entry.removeprefix("__editable__.").partition("-")[0]) == name
+
+
+def _says_editable(direct_url: bytes | None) -> bool:
+    import json  # late: most installs come from an index and have no direct_url.json
+
+    try:
+        stated = json.loads(direct_url or b"{}")
+    except (ValueError, RecursionError):
+        return False
+    info = stated.get("dir_info") if isinstance(stated, dict) else None
+    return isinstance(info, dict) and info.get("editable") is True

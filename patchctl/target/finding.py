@@ -1,0 +1,180 @@
+"""Which environment is meant, and which of its site directories: the first setting that is given decides alone.
+
+A setting that leads nowhere is an error, not a reason to try the next: patching the wrong environment is worse than
+patching none.
+"""
+
+# Pathlib raises where os.path answers False: a directory on PATH that is closed to the caller.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH117
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping
+
+from patchctl.errors import TargetError
+from patchctl.model.target import Distribution, Target
+from patchctl.target.distributions import read_distribution
+from patchctl.target.holdings import Holding, find_holdings, normal_name
+from patchctl.target.layout import Environment, environment_at, environment_of, existing
+
+_HINT = "name the environment's interpreter with --python PATH, or its site directory with --site DIR"
+
+
+def find_target(
+    *,
+    site: str | None,
+    python: str | None,
+    environ: Mapping[str, str],
+    names: Collection[str],
+    distribution: str | None = None,
+    own_prefix: str = sys.prefix,
+) -> Target:
+    """Return the site directory that is meant and the wanted distributions in it.
+
+    Args:
+        site: ``--site``: a site directory; decides before everything else.
+        python: ``--python``: an interpreter (path, or a name on PATH), or an environment's directory.
+        environ: read for VIRTUAL_ENV, CONDA_PREFIX and PATH, which decide in this order when neither is given, and
+            for PYTHONPATH, HOME, PYTHONUSERBASE and PYTHONNOUSERSITE, which shape the interpreter's path.
+        names: distributions that are wanted: those the registry speaks of.
+        distribution: ``--distribution``: the only one that is wanted.
+        own_prefix: patchctl's own environment. Found on PATH it counts only when it holds a wanted distribution.
+
+    Raises:
+        TargetError: no environment, or none of the distributions in it, or an ambiguity.
+    """
+    wanted = frozenset({normal_name(distribution)} if distribution is not None else map(normal_name, names))
+    if not wanted:
+        raise TargetError("no-distribution", "no distribution is asked for", hint="name one with --distribution NAME")
+    passed: list[str] = []
+    for environment in _environments(site, python, environ):
+        target = _target(environment, wanted)
+        if target is not None:
+            return target
+        own = bool(environment.root) and os.path.realpath(environment.root) == os.path.realpath(own_prefix)
+        if not own or environment.origin != "PATH":
+            raise _absent(environment, wanted, own=own)
+        passed.append(environment.root)
+    message = "no python3 was found on PATH"
+    if passed:
+        message += f" other than patchctl's own ({', '.join(passed)}), which holds none of {', '.join(sorted(wanted))}"
+    raise TargetError("no-environment", message, hint=_HINT)
+
+
+def _environments(site: str | None, python: str | None, environ: Mapping[str, str]) -> Iterator[Environment]:
+    """Yield the one environment that the settings name; several only for the interpreters on PATH."""
+    if site is not None:
+        yield Environment(root="", python=None, origin="--site", sites=(_site(site),))
+        return
+    if python is not None:
+        yield _with_pythonpath(_named(python, environ), environ)
+        return
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        root = environ.get(variable)
+        if root:
+            found = environment_at(os.path.abspath(root), origin=variable, environ=environ)
+            yield _with_pythonpath(found, environ)
+            return
+    for path in _on_path("python3", environ):
+        yield _with_pythonpath(environment_of(path, origin="PATH", environ=environ), environ)
+
+
+def _site(site: str) -> str:
+    path = os.path.abspath(site)
+    if not os.path.isdir(path):
+        raise TargetError("no-site", f"--site names {path}, which is not a directory")
+    if os.path.isfile(f"{path}/pyvenv.cfg"):
+        message = f"--site names {path}, which is an environment, not its site directory"
+        raise TargetError("no-site", message, hint=f"--python {path}")
+    return path
+
+
+def _named(python: str, environ: Mapping[str, str]) -> Environment:
+    path = python
+    if "/" not in python:
+        path = next(_on_path(python, environ), "")
+        if not path:
+            raise TargetError("no-interpreter", f"--python names {python}, which is not on PATH", hint=_HINT)
+    path = os.path.abspath(path)
+    if os.path.isdir(path):
+        return environment_at(path, origin="--python", environ=environ)
+    if not os.path.exists(path):
+        raise TargetError("no-interpreter", f"--python names {path}, which is not there", hint=_HINT)
+    return environment_of(path, origin="--python", environ=environ)
+
+
+def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[str]:
+    for directory in environ.get("PATH", "").split(os.pathsep):
+        # A relative entry would make the answer depend on where patchctl is started, and on who can write there.
+        path = f"{directory}/{name}"
+        if os.path.isabs(directory) and os.path.isfile(path) and os.access(path, os.X_OK):
+            yield os.path.normpath(path)
+
+
+def _with_pythonpath(environment: Environment, environ: Mapping[str, str]) -> Environment:
+    """Put PYTHONPATH first, as the interpreter does: a distribution there hides one in the environment."""
+    first = [path for path in environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+    if not first:
+        return environment
+    return Environment(
+        root=environment.root,
+        python=environment.python,
+        origin=environment.origin,
+        sites=existing([*first, *environment.sites]),
+        base=environment.base,
+    )
+
+
+def _target(environment: Environment, wanted: frozenset[str]) -> Target | None:
+    """Choose the site directory that holds most of the distributions an import would find; the first of equals."""
+    holders = [(site, find_holdings(site, wanted)) for site in (*environment.sites, *environment.base)]
+    holders = [(site, holdings) for site, holdings in holders if holdings]
+    if not holders:
+        return None
+    imported: dict[str, str] = {}
+    for site, holdings in holders:
+        for holding in holdings:
+            imported.setdefault(holding.name, site)
+    chosen, holdings = max(holders, key=lambda holder: list(imported.values()).count(holder[0]))
+    if chosen in environment.base:
+        raise _shared(environment, chosen, holdings)
+    return Target(
+        site=chosen,
+        python=environment.python,
+        origin=environment.origin,
+        distributions=_distributions(chosen, [it for it in holdings if imported[it.name] == chosen]),
+        passed_over=tuple(site for site, _ in holders if site != chosen),
+    )
+
+
+def _distributions(site: str, holdings: list[Holding]) -> dict[str, Distribution]:
+    by_name: dict[str, list[Holding]] = {}
+    for holding in holdings:
+        by_name.setdefault(holding.name, []).append(holding)
+    for name, several in by_name.items():
+        if len(several) > 1:
+            listed = " and ".join(holding.info for holding in several)
+            message = f"{name} is recorded more than once in {site}: {listed}; which one the files are from is unknown"
+            hint = "remove the leftover of the older install (an upgrade with --target leaves one)"
+            raise TargetError("ambiguous-distribution", message, hint=hint)
+    return {name: read_distribution(site, holding) for name, (holding,) in by_name.items()}
+
+
+def _absent(environment: Environment, wanted: frozenset[str], *, own: bool) -> TargetError:
+    names = ", ".join(sorted(wanted))
+    missing = f"{names} is not installed" if len(wanted) == 1 else f"none of {names} is installed"
+    looked = ", ".join((*environment.sites, *environment.base))
+    where = f"the environment {environment.root} (from {environment.origin}); looked in " if environment.root else ""
+    message = f"{missing} in {where}{looked}"
+    if own:
+        message += "; this is the environment patchctl itself runs in"
+    return TargetError("no-distribution", message, hint=_HINT)
+
+
+def _shared(environment: Environment, site: str, holdings: tuple[Holding, ...]) -> TargetError:
+    names = ", ".join(f"{holding.name} {holding.build}" for holding in holdings)
+    message = f"{names} lies in {site}, which {environment.root} shares with every user of its base installation"
+    hint = f"to work on the base installation itself, name it: --site {site}"
+    return TargetError("base-environment", message, hint=hint)

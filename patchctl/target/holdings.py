@@ -1,0 +1,114 @@
+"""What a site directory holds of the wanted distributions: found by name, told by METADATA, nothing further read.
+
+METADATA is read for Name and Version alone, by hand: the email package would cost more than everything else here.
+"""
+
+# Paths are text here, and pathlib raises where os.path answers False.
+# ruff: noqa: PTH112, PTH117
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import NamedTuple
+
+from patchctl.target.reading import open_site, read_metadata
+
+_ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
+
+
+class Holding(NamedTuple):
+    """A trace of a wanted distribution in a site directory.
+
+    Attributes:
+        name: normalised.
+        build: full version string.
+        info: name of the file or directory that says so, relative to the site.
+    """
+
+    name: str
+    build: str
+    info: str
+
+
+def normal_name(name: str) -> str:
+    """Normalise a distribution name (PEP 503): lower case, runs of ``-_.`` become one ``-``."""
+    return "-".join(filter(None, name.lower().replace("_", "-").replace(".", "-").split("-")))
+
+
+def find_holdings(site: str, names: Collection[str], *, endings: tuple[str, ...] = _ENDINGS) -> tuple[Holding, ...]:
+    """Return what ``site`` (absolute) holds of the distributions ``names`` (normalised), sorted by ``info``.
+
+    Leftovers of interrupted installs (``~llm-0.20.0.dist-info``), a dist-info without METADATA and one without a name
+    are no distributions and are passed by, as pip does.
+
+    Raises:
+        TargetError: the directory, or the metadata of what seems to be wanted, cannot be read.
+    """
+    root_fd = open_site(site)
+    try:
+        found = [_read_holding(root_fd, site, entry, names) for entry in _candidates(root_fd, names, endings)]
+    finally:
+        os.close(root_fd)
+    return tuple(holding for holding in found if holding is not None)
+
+
+def parse_headers(data: bytes) -> tuple[str | None, str | None]:
+    """Return Name and Version of METADATA or PKG-INFO; what follows the first empty line is the description."""
+    name = version = None
+    for line in data.split(b"\n"):
+        if not line.strip():
+            break
+        key, colon, value = line.partition(b":")
+        if not colon:
+            continue
+        word = key.lower()
+        if word == b"name" and name is None:
+            name = value.decode("utf-8", "replace").strip()
+        elif word == b"version" and version is None:
+            version = value.decode("utf-8", "replace").strip()
+    return name or None, version or None
+
+
+def _candidates(root_fd: int, names: Collection[str], endings: tuple[str, ...]) -> list[str]:
+    """Return the entries that may be metadata of a wanted distribution, by their spelling alone."""
+    found = []
+    for entry in os.listdir(root_fd):
+        if not entry.endswith(endings) or entry.startswith("~"):
+            continue
+        normal = normal_name(entry.rpartition(".")[0]) + "-"
+        if any(normal.startswith(f"{name}-") for name in names):
+            found.append(entry)
+    return sorted(found)
+
+
+def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str]) -> Holding | None:
+    name, version = _headers(root_fd, site, entry, names)
+    if not name or not version or normal_name(name) not in names:
+        return None
+    return Holding(name=normal_name(name), build=version, info=entry)
+
+
+def _headers(root_fd: int, site: str, entry: str, names: Collection[str]) -> tuple[str | None, str | None]:
+    if entry.endswith(".egg"):
+        # A zip archive or a directory, called name-version-pyX.Y.egg.
+        name, _, rest = entry.removesuffix(".egg").partition("-")
+        return name, rest.partition("-")[0]
+    if entry.endswith(".egg-link"):
+        return _linked_headers(root_fd, entry, names)
+    path = f"{entry}/METADATA"
+    if entry.endswith(".egg-info"):
+        # Debian and conda have directories, distutils wrote plain files.
+        path = f"{entry}/PKG-INFO" if os.path.isdir(f"{site}/{entry}") else entry
+    return parse_headers(read_metadata(root_fd, path) or b"")
+
+
+def _linked_headers(root_fd: int, entry: str, names: Collection[str]) -> tuple[str | None, str | None]:
+    """Return Name and Version of a ``setup.py develop`` install: the link's first line names the source tree."""
+    line = (read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip()
+    tree = os.fsdecode(line)
+    if not os.path.isabs(tree) or not os.path.isdir(tree):
+        return None, None
+    # Only egg-info: a tree whose egg-link leads to itself must not be followed for ever.
+    found = find_holdings(tree, names, endings=(".egg-info",))
+    return (found[0].name, found[0].build) if found else (None, None)
