@@ -6,8 +6,8 @@ value, never an exception. Exit codes are not here: ``cli`` maps each :class:`Ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Outcome(Enum):
@@ -28,8 +28,7 @@ class Outcome(Enum):
         return self if self.value >= other.value else other
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that went wrong, as a value: it can be reported while the rest of the answer stands.
 
     Attributes:

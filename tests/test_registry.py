@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,9 +152,9 @@ def test_a_diff_of_another_folder_is_refused_even_when_the_entry_was_made_by_han
     registry = load_registry([str(root)])
     patch = registry.entries[0]
     for name in ("../one/0.20.diff", "/etc/passwd", "..", ".hidden"):
-        variant = replace(patch.variants[0], diff=name)
+        variant = patch.variants[0]._replace(diff=name)
         with pytest.raises(RegistryError) as caught:
-            registry.read_diff(replace(patch, variants=(variant,)), variant)
+            registry.read_diff(patch._replace(variants=(variant,)), variant)
         assert caught.value.problem.code == "bad-file-name"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from patchctl.model import EvidenceItem, Fix
 
@@ -33,8 +33,7 @@ class ItemStatus(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemFinding:
+class ItemFinding(NamedTuple):
     """One item of evidence, judged.
 
     Attributes:
@@ -50,8 +49,7 @@ class ItemFinding:
     elsewhere: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixFinding:
+class FixFinding(NamedTuple):
     """One upstream change, judged.
 
     Attributes:
@@ -69,8 +67,7 @@ class FixFinding:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
+class Sought(NamedTuple):
     """Something evidence needs and that is not where it should be: worth a search through the distribution.
 
     Attributes:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildRule:
+class BuildRule(NamedTuple):
     """Which builds of a distribution a variant is for.
 
     Attributes:
@@ -30,8 +29,7 @@ class FixRole(str, Enum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceItem:
+class EvidenceItem(NamedTuple):
     """One thing that must hold in the installed bytes.
 
     Either ``alternatives`` is given (one of them must hold) and everything else is empty, or ``file`` and exactly one
@@ -57,8 +55,7 @@ class EvidenceItem:
     alternatives: tuple[EvidenceItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(NamedTuple):
     """An upstream change that must be in before the patch may go.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 def sha256_hex(data: bytes) -> str:
@@ -12,8 +13,7 @@ def sha256_hex(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileMeta:
+class FileMeta(NamedTuple):
     """What a file is besides its bytes: permission bits, owner, modification time in nanoseconds."""
 
     mode: int
@@ -22,8 +22,7 @@ class FileMeta:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveFile:
+class LiveFile(NamedTuple):
     """A regular file as it is on the disk now; ``sha256`` is lower-case hexadecimal."""
 
     data: bytes

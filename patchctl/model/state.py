@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptDiff:
+class ReceiptDiff(NamedTuple):
     """One diff of an applied entry; the bytes are kept under their sha256 (hexadecimal) beside the ledger.
 
     Attributes:
@@ -27,8 +27,7 @@ class ReceiptDiff:
     rule: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """One applied entry, as it was when it was applied; order in the ledger is the order of folding.
 
     Attributes:
@@ -37,10 +36,10 @@ class Receipt:
         title: one line, for people whose registry has moved on.
         revision: of the entry when applied.
         diffs: what was applied, one per distribution.
+        applied_at: UTC time, ISO 8601 with ``Z``.
         requires: ids that must stay in as long as this one does.
         assumed: build string given with ``--assume-build``; None: the detected build matched.
         despite_fix: applied although the bytes prove it fixed.
-        applied_at: UTC time, ISO 8601 with ``Z``.
     """
 
     id: str
@@ -48,14 +47,13 @@ class Receipt:
     title: str
     revision: int
     diffs: tuple[ReceiptDiff, ...]
+    applied_at: str
     requires: tuple[str, ...] = ()
     assumed: str | None = None
     despite_fix: bool = False
-    applied_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFact:
+class FileFact(NamedTuple):
     """What a patched file was before our first patch and after our last.
 
     Attributes:
@@ -81,8 +79,7 @@ class FileFact:
     entries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class Hold(NamedTuple):
     """The operator's decision that an entry stays as it is, whatever the registry says."""
 
     id: str
@@ -90,16 +87,14 @@ class Hold:
     since: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvenFix:
+class ProvenFix(NamedTuple):
     """A fix that was proven when its entry was retired, with the evidence in words."""
 
     ref: str
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retirement:
+class Retirement(NamedTuple):
     """An entry that was taken out because the installed bytes proved every fix.
 
     Attributes:
@@ -119,8 +114,7 @@ class Retirement:
     retired_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerState:
+class LedgerState(NamedTuple):
     """Everything recorded about one site.
 
     Attributes:
@@ -134,8 +128,8 @@ class LedgerState:
     """
 
     receipts: tuple[Receipt, ...] = ()
-    files: Mapping[str, FileFact] = field(default_factory=dict)
-    holds: Mapping[str, Hold] = field(default_factory=dict)
+    files: Mapping[str, FileFact] = MappingProxyType({})
+    holds: Mapping[str, Hold] = MappingProxyType({})
     retirements: tuple[Retirement, ...] = ()
     last_second: int = 0
     sha256: str | None = None

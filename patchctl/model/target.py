@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from patchctl.model.files import LiveFile
 
 _SHA256_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+class Distribution(NamedTuple):
     """An installed project as its ``.dist-info`` records it.
 
     Attributes:
@@ -38,8 +38,7 @@ class Distribution:
     editable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """One site directory and the distributions in it that were asked for.
 
     Attributes:
@@ -57,8 +56,7 @@ class Target:
     passed_over: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The files that patches, evidence and ledger name, as they were at one moment.
 
     Attributes:
@@ -67,7 +65,7 @@ class Snapshot:
     """
 
     files: Mapping[str, LiveFile | None]
-    problems: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = MappingProxyType({})
 
 
 def pristine(distribution: Distribution, path: str, sha256: str | None) -> bool | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from patchctl.model import BuildRule, Fix
 
@@ -26,8 +27,7 @@ class Severity(str, Enum):
     PERFORMANCE = "performance"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(NamedTuple):
     """One diff of an entry, for the builds it names.
 
     Attributes:
@@ -45,8 +45,7 @@ class Variant:
     strip: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Avoid:
+class Avoid(NamedTuple):
     """A way to start the service so that the bug cannot trigger.
 
     Attributes:
@@ -58,14 +57,13 @@ class Avoid:
     """
 
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = MappingProxyType({})
     remove_args: tuple[str, ...] = ()
     when: str = ""
     cost: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class Signal(NamedTuple):
     """The log line that a containment patch writes at each hit.
 
     Attributes:
@@ -75,8 +73,7 @@ class Signal:
     log: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
+class Patch(NamedTuple):
     """One entry of the registry.
 
     Attributes:

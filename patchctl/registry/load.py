@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from patchctl.errors import Problem, RegistryError
 from patchctl.evidence.tokens import tokens
@@ -171,4 +170,4 @@ def _read_beside(folder: Folder, inside: str) -> bytes:
 def _as_problem(finding: Finding) -> Problem:
     file, line = locate_key(finding.patch, finding.key)
     problem = Problem(code=finding.code, message=finding.message, hint=finding.hint, patch=finding.patch.id)
-    return replace(problem, path=file, line=line, key=finding.key)
+    return problem._replace(path=file, line=line, key=finding.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from patchctl.errors import Problem, RegistryError
@@ -25,8 +24,7 @@ class RegistryRoot(NamedTuple):
     revision: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
+class Registry(NamedTuple):
     """What was loaded.
 
     Attributes:
