@@ -1,0 +1,246 @@
+"""Fold the wanted entries over the base bytes; every file whose outcome differs from now is an edit.
+
+Apply, revert, re-apply after a reinstall, a newer revision and "nothing to do" are this one function: only the stack
+differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from patchctl.diff import FileDiff
+from patchctl.match import Match
+from patchctl.model import EditKind, FileEdit, FileFact, FileMeta, sha256_hex
+from patchctl.verdict import Base, BaseKind, SiteFacts, SourceDiff, fold_diffs, outside
+
+
+class Layer(NamedTuple):
+    """One entry of the stack that is wanted. ``moved`` tells an entry that this change brings in or renews."""
+
+    id: str
+    diffs: tuple[SourceDiff, ...]
+    moved: bool
+
+
+class Refusal(NamedTuple):
+    """Why an entry cannot be as wanted: nothing of it was planned."""
+
+    id: str
+    path: str | None
+    reason: str
+
+
+class Plan(NamedTuple):
+    """What to write and what to record.
+
+    Attributes:
+        edits: by path; empty when every file is already as wanted.
+        files: the file facts of the ledger afterwards.
+        landed: ids of the stack that fit, in fold order.
+        refusals: the others, with the reason; with any of them the caller decides whether to go on.
+        last_second: for the ledger: the latest modification time given so far, in whole seconds.
+    """
+
+    edits: tuple[FileEdit, ...]
+    files: Mapping[str, FileFact]
+    landed: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+    last_second: int
+
+
+@dataclass(slots=True)
+class _Folded:
+    """The stack while it grows: bytes per path, who touched it, whose file it is, which mode an added file gets."""
+
+    contents: dict[str, bytes | None]
+    entries: dict[str, tuple[str, ...]]
+    owners: dict[str, str]
+    modes: dict[str, int]
+
+
+def build_plan(
+    stack: Sequence[Layer],
+    site: SiteFacts,
+    *,
+    leaving: Sequence[str],
+    unknown: Sequence[str],
+    now: int,
+    missing_dirs: Mapping[str, tuple[str, ...]],
+) -> Plan:
+    """Plan how to get from the files as they are to the wanted stack.
+
+    Args:
+        stack: entries that shall be in, in fold order; a drifted entry that nobody touches is left out of it.
+        site: the environment; its bases cover every path of the stack and of the ledger.
+        leaving: ids whose receipts go.
+        unknown: ids that were applied, but what was applied cannot be read any more: their files are left alone.
+        now: the time, in whole seconds since the epoch.
+        missing_dirs: for a path that may be added, the directories that will have to be made, deepest first.
+    """
+    folded = _Folded(contents={}, entries={}, owners={}, modes={})
+    landed, refusals = [], []
+    for layer in stack:
+        refusal = _foreign_file(layer, site, unknown) or _fold_layer(layer, site, folded)
+        if refusal is None:
+            landed.append(layer.id)
+        else:
+            refusals.append(refusal)
+    refusals.extend(_foreign_leavers(leaving, site))
+    gone = set(leaving)
+    second = _fresh_second(site, folded, now)
+    edits, files = [], {}
+    for path in sorted({*site.ledger.files, *folded.contents}):
+        old = site.ledger.files.get(path)
+        fact = _new_fact(path, old, site, folded, gone, missing_dirs)
+        edit = _edit(path, old, fact, site, folded, second)
+        if fact is not None:
+            files[path] = fact
+        if edit is not None:
+            edits.append(edit)
+    fresh = any(edit.mtime_ns == second * 1_000_000_000 for edit in edits)
+    last = second if fresh else site.ledger.last_second
+    return Plan(edits=tuple(edits), files=files, landed=tuple(landed), refusals=tuple(refusals), last_second=last)
+
+
+def _foreign_file(layer: Layer, site: SiteFacts, unknown: Sequence[str]) -> Refusal | None:
+    """A file of the entry that is not ours to touch."""
+    for source in layer.diffs:
+        for file in source.files:
+            base, fact = site.bases[file.path], site.ledger.files.get(file.path)
+            lost = [id_ for id_ in fact.entries if id_ in unknown] if fact is not None else []
+            reason = f"it carries {lost[0]}, whose applied diff cannot be read any more" if lost else None
+            if base.kind is BaseKind.FOREIGN:
+                reason = base.reason or "edited by someone else"
+            reason = reason or site.snapshot.problems.get(file.path) or outside(site, source.distribution, file)
+            if reason is not None:
+                return Refusal(id=layer.id, path=file.path, reason=reason)
+    return None
+
+
+def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded) -> Refusal | None:
+    """Put one entry on top; leaves ``folded`` alone unless all of it fits."""
+    diffs = [(source.distribution, file) for source in layer.diffs for file in source.files]
+    fold = fold_diffs(
+        [file for _, file in diffs],
+        lambda path: folded.contents[path] if path in folded.contents else site.base_bytes(path),
+    )
+    if not fold.fits:
+        return _why_not(layer, [file for _, file in diffs], fold.matches)
+    folded.contents.update(fold.contents)
+    for distribution, file in diffs:
+        path = file.path
+        if layer.id not in folded.entries.get(path, ()):
+            folded.entries[path] = (*folded.entries.get(path, ()), layer.id)
+        folded.owners[path] = distribution
+        if file.mode is not None:
+            folded.modes[path] = file.mode
+    return None
+
+
+def _why_not(layer: Layer, files: Sequence[FileDiff], matches: Sequence[Match]) -> Refusal:
+    file, match = next((file, match) for file, match in zip(files, matches, strict=True) if not match.fits)
+    hunk = next((hunk for hunk in match.hunks if hunk.reason is not None), None)
+    reason = f"hunk {hunk.number}: {hunk.reason}" if hunk is not None else match.reason or "does not fit"
+    if not layer.moved:
+        reason += f"; {layer.id} stands on lines that would change: revert it too"
+    return Refusal(id=layer.id, path=file.path, reason=reason)
+
+
+def _foreign_leavers(leaving: Sequence[str], site: SiteFacts) -> list[Refusal]:
+    """An entry cannot be taken out of a file that someone else edited: the edit would be lost."""
+    refusals = []
+    for path, fact in sorted(site.ledger.files.items()):
+        base = site.bases[path]
+        if base.kind is BaseKind.FOREIGN:
+            reason = base.reason or "edited by someone else"
+            refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
+    return refusals
+
+
+def _fresh_second(site: SiteFacts, folded: _Folded, now: int) -> int:
+    """A whole second that no file concerned ever had as its modification time."""
+    taken = [site.ledger.last_second]
+    for path in folded.contents:
+        live = site.snapshot.files.get(path)
+        old = site.ledger.files.get(path)
+        if live is not None:
+            taken.append(live.meta.mtime_ns // 1_000_000_000)
+        if old is not None and old.base_mtime_ns is not None:
+            taken.append(old.base_mtime_ns // 1_000_000_000)
+    return max(now, *(second + 1 for second in taken))
+
+
+def _new_fact(
+    path: str,
+    old: FileFact | None,
+    site: SiteFacts,
+    folded: _Folded,
+    gone: set[str],
+    missing_dirs: Mapping[str, tuple[str, ...]],
+) -> FileFact | None:
+    """What the ledger shall say of the file afterwards; None: nothing any more."""
+    entries = folded.entries.get(path, ())
+    if not entries:
+        # Not folded: either its entries leave, or a lost or drifted entry keeps its receipt, and its fact with it.
+        stays = old is not None and any(id_ not in gone for id_ in old.entries)
+        return old._replace(entries=tuple(id_ for id_ in old.entries if id_ not in gone)) if old and stays else None
+    base = site.bases[path]
+    distribution = folded.owners[path]
+    meta = _base_meta(path, base, old, site)
+    recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
+    added = base.data is None
+    return FileFact(
+        path=path,
+        distribution=distribution,
+        fingerprint=site.distributions[distribution].fingerprint,
+        base=_digest(base.data),
+        result=_digest(folded.contents[path]),
+        base_mode=meta.mode if meta is not None else None,
+        base_mtime_ns=meta.mtime_ns if meta is not None else None,
+        created_dirs=(recorded if recorded is not None else missing_dirs.get(path, ())) if added else (),
+        entries=entries,
+    )
+
+
+def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> FileMeta | None:
+    live = site.snapshot.files.get(path)
+    if base.kind is BaseKind.LIVE:
+        return live.meta if live is not None else None
+    if old is None or old.base_mode is None or old.base_mtime_ns is None:
+        return None
+    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns)
+
+
+def _edit(
+    path: str, old: FileFact | None, fact: FileFact | None, site: SiteFacts, folded: _Folded, second: int
+) -> FileEdit | None:
+    """The swap that this file needs; None when it is as wanted, or nobody's business in this plan."""
+    base = site.bases[path]
+    if base.kind is BaseKind.FOREIGN or path in site.snapshot.problems:
+        return None
+    patched = path in folded.contents
+    if not patched and fact is not None:
+        return None
+    before = site.live_bytes(path)
+    after = folded.contents[path] if patched else base.data
+    if before == after:
+        return None
+    restored = old if not patched and base.kind is BaseKind.RECORDED else None
+    fresh = second * 1_000_000_000
+    if after is None:
+        prune = old.created_dirs if old is not None and not patched else ()
+        return FileEdit(path=path, kind=EditKind.DELETE, before=before, after=None, prune=prune)
+    return FileEdit(
+        path=path,
+        kind=EditKind.ADD if before is None else EditKind.MODIFY,
+        before=before,
+        after=after,
+        mode=restored.base_mode if restored is not None else folded.modes.get(path) if before is None else None,
+        mtime_ns=restored.base_mtime_ns if restored is not None else fresh,
+    )
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else sha256_hex(data)

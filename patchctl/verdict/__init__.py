@@ -1,0 +1,31 @@
+"""One entry in one environment: its verdict, need and action, with per-hunk evidence.
+
+``base`` finds the bytes on which patches are folded, ``fold`` puts diffs over them, ``judge`` reads off the facts,
+``facts`` names them. Nothing here reads, writes, or decides what to do about a verdict: that is ``plan``.
+"""
+
+from patchctl.verdict.base import Base, BaseKind, base_of
+from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
+from patchctl.verdict.fold import Fold, fold_diffs
+from patchctl.verdict.judge import assess
+from patchctl.verdict.need import blocked_by
+from patchctl.verdict.scope import outside
+
+__all__ = [
+    "Action",
+    "Assessment",
+    "Base",
+    "BaseKind",
+    "Candidate",
+    "FileFinding",
+    "Fold",
+    "Need",
+    "SiteFacts",
+    "SourceDiff",
+    "Verdict",
+    "assess",
+    "base_of",
+    "blocked_by",
+    "fold_diffs",
+    "outside",
+]

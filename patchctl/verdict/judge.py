@@ -1,0 +1,202 @@
+"""Judge entries: receipts first, in ledger order, each over what the ones before it left; then the others.
+
+An entry that was never applied is judged over the bytes it would meet: the base, with every applied entry folded in,
+and with what it requires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patchctl.match import Fit, judge_fit
+from patchctl.model import pristine
+from patchctl.verdict.base import BaseKind
+from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
+from patchctl.verdict.fold import fold_diffs
+from patchctl.verdict.need import action_of, need_of
+from patchctl.verdict.scope import outside
+
+_WORST = (Fit.MISSING, Fit.CONFLICT, Fit.UNDECIDED, Fit.PARTIAL)
+_UNRECEIPTED = {
+    Fit.MISSING: Verdict.MISSING,
+    Fit.PRESENT: Verdict.PRESENT,
+    Fit.APPLICABLE: Verdict.APPLICABLE,
+    Fit.PARTIAL: Verdict.PARTIAL,
+    Fit.UNDECIDED: Verdict.UNDECIDED,
+    Fit.CONFLICT: Verdict.CONFLICT,
+}
+
+
+class _View:
+    """The bytes an entry meets: base bytes, with what was folded so far."""
+
+    def __init__(self, site: SiteFacts) -> None:
+        self.site = site
+        self.folded: dict[str, bytes | None] = {}
+        self.layers: list[tuple[str, tuple[SourceDiff, ...]]] = []
+
+    def read(self, path: str) -> bytes | None:
+        if path in self.folded:
+            return self.folded[path]
+        base = self.site.bases[path]
+        return self.site.live_bytes(path) if base.kind is BaseKind.FOREIGN else base.data
+
+    def fold(self, id_: str, diffs: tuple[SourceDiff, ...]) -> None:
+        fold = fold_diffs([file for diff in diffs for file in diff.files], self.read)
+        self.folded.update(fold.contents)
+        self.layers.append((id_, diffs))
+
+    def without(self, ids: Sequence[str]) -> _View:
+        """A view of its own, as if the entries ``ids`` were out."""
+        other = _View(self.site)
+        if not any(id_ in ids for id_, _ in self.layers):
+            other.folded, other.layers = dict(self.folded), list(self.layers)
+            return other
+        for id_, diffs in self.layers:
+            if id_ not in ids:
+                other.fold(id_, diffs)
+        return other
+
+
+def assess(candidates: Sequence[Candidate], site: SiteFacts) -> tuple[Assessment, ...]:
+    """Judge every candidate.
+
+    Args:
+        candidates: in fold order: receipts in ledger order, then the others.
+        site: the environment; its bases cover every path that a candidate's diffs name.
+    """
+    by_id = {candidate.id: candidate for candidate in candidates}
+    view = _View(site)
+    found = []
+    for candidate in candidates:
+        if candidate.receipt is not None:
+            found.append(_assess_receipt(candidate, site, view))
+        else:
+            met = view.without(candidate.patch.replaces if candidate.patch is not None else ())
+            for required in _closure(candidate, by_id):
+                met.fold(required.id, required.diffs)
+            found.append(_assess_other(candidate, site, met))
+    return _settle(found)
+
+
+def _settle(found: list[Assessment]) -> tuple[Assessment, ...]:
+    """The action depends on the neighbours too (requires, conflicts): a second pass over first answers."""
+    needs = {assessment.id: assessment for assessment in found}
+    return tuple(action_of(assessment, needs) for assessment in found)
+
+
+def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View) -> Assessment:
+    verdict, why = _recorded_verdict(candidate, site)
+    # A lost entry, or one with a newer revision, is judged by the diffs that would bring it in now.
+    changing = verdict is Verdict.LOST or (verdict is Verdict.APPLIED and candidate.newer)
+    fit, files = _fit_files(
+        candidate.due if changing else candidate.recorded, site, view, forward_only=verdict is Verdict.APPLIED
+    )
+    need = need_of(candidate, fit if verdict is Verdict.LOST else None, files)
+    if verdict is Verdict.APPLIED or (verdict is Verdict.LOST and need is not Need.FIXED):
+        view.fold(candidate.id, candidate.recorded if verdict is Verdict.APPLIED else candidate.due)
+    return _first_answer(candidate, verdict, fit, files, need, why)
+
+
+def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, str]:
+    """The verdict of an entry with a receipt, from hashes alone."""
+    paths = [file.path for diff in candidate.recorded for file in diff.files]
+    for path in paths:
+        fact = site.ledger.files.get(path)
+        expected = fact is not None and None not in (fact.base, fact.result)
+        if expected and path not in site.snapshot.problems and site.snapshot.files.get(path) is None:
+            return Verdict.MISSING, f"{path} is gone"
+    for path in paths:
+        base = site.bases[path]
+        if base.kind is BaseKind.FOREIGN:
+            return Verdict.DRIFTED, f"{path}: {base.reason}"
+    for path in paths:
+        fact = site.ledger.files.get(path)
+        if fact is None or candidate.id not in fact.entries:
+            return Verdict.LOST, f"{path} does not carry it any more"
+        if site.bases[path].history:
+            rebuilt = fact.fingerprint != _fingerprint(site, fact.distribution)
+            return Verdict.LOST, f"{path} was {'replaced by another build' if rebuilt else 'put back to its original'}"
+    return Verdict.APPLIED, "every file is as patchctl left it"
+
+
+def _fingerprint(site: SiteFacts, distribution: str) -> str | None:
+    found = site.distributions.get(distribution)
+    return found.fingerprint if found is not None else None
+
+
+def _assess_other(candidate: Candidate, site: SiteFacts, met: _View) -> Assessment:
+    if not candidate.diffs:
+        need = need_of(candidate, None, ())
+        return _first_answer(candidate, None, None, (), need, candidate.reason)
+    fit, files = _fit_files(candidate.diffs, site, met)
+    need = need_of(candidate, fit, files)
+    why = next((f"{file.path}: {file.obstacle}" for file in files if file.obstacle), candidate.reason)
+    return _first_answer(candidate, _UNRECEIPTED[fit], fit, files, need, why)
+
+
+def _first_answer(
+    candidate: Candidate,
+    verdict: Verdict | None,
+    fit: Fit | None,
+    files: tuple[FileFinding, ...],
+    need: Need,
+    reason: str,
+) -> Assessment:
+    """An assessment whose action is still open: it is settled once every neighbour is known."""
+    return Assessment(
+        candidate=candidate, verdict=verdict, fit=fit, files=files, need=need, action=Action.NONE, reason=reason
+    )
+
+
+def _fit_files(
+    diffs: Sequence[SourceDiff], site: SiteFacts, view: _View, *, forward_only: bool = False
+) -> tuple[Fit, tuple[FileFinding, ...]]:
+    """What each file looks like to the diffs, and the worst over all of them."""
+    findings = []
+    for diff in diffs:
+        distribution = site.distributions.get(diff.distribution)
+        for file in diff.files:
+            live = site.snapshot.files.get(file.path)
+            digest = live.sha256 if live is not None else None
+            clean = pristine(distribution, file.path, digest) if distribution is not None else None
+            report = judge_fit(file, view.read(file.path), pristine=clean)
+            match = report.reverse if report.fit is Fit.PRESENT and not forward_only else report.forward
+            obstacle = site.snapshot.problems.get(file.path) or site.bases[file.path].reason
+            obstacle = obstacle or outside(site, diff.distribution, file)
+            findings.append(
+                FileFinding(
+                    path=file.path,
+                    fit=report.fit,
+                    pristine=clean,
+                    sha256=digest,
+                    hunks=match.hunks,
+                    obstacle=obstacle,
+                    reason=match.reason,
+                )
+            )
+    return _worst([finding.fit for finding in findings]), tuple(findings)
+
+
+def _worst(fits: Sequence[Fit]) -> Fit:
+    for fit in _WORST:
+        if fit in fits:
+            return fit
+    if Fit.PRESENT in fits:
+        return Fit.PARTIAL if Fit.APPLICABLE in fits else Fit.PRESENT
+    return Fit.APPLICABLE
+
+
+def _closure(candidate: Candidate, by_id: Mapping[str, Candidate]) -> list[Candidate]:
+    """What ``candidate`` requires and is not applied, deepest first; the registry has refused cycles."""
+    ordered: list[Candidate] = []
+
+    def visit(current: Candidate) -> None:
+        for needed in current.requires:
+            other = by_id.get(needed)
+            if other is not None and other.receipt is None and other not in ordered and other is not candidate:
+                visit(other)
+                ordered.append(other)
+
+    visit(candidate)
+    return ordered

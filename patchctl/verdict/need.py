@@ -1,0 +1,120 @@
+"""Need and action: two decision tables, read from the top; the first row that fits answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patchctl.build import MatchRule
+from patchctl.evidence import FixStatus
+from patchctl.match import Fit
+from patchctl.model import FixRole
+from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, Verdict
+
+
+def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
+    """Whether the entry ought to be in.
+
+    Args:
+        candidate: the entry.
+        fit: what its diffs look like here, where that is not our own doing; None: not judged, or our own doing.
+        files: the findings behind ``fit``.
+    """
+    matched = candidate.rule is not MatchRule.NONE
+    if is_fixed(candidate, fit, files):
+        return Need.FIXED
+    if candidate.hold is not None:
+        return Need.HELD
+    if candidate.receipt is not None:
+        return Need.WANTED
+    if candidate.replaced_by is not None:
+        return Need.NOT_CONCERNED
+    if matched and candidate.patch is not None and candidate.patch.default:
+        return Need.WANTED
+    if matched:
+        return Need.OPTIONAL
+    return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE else Need.NOT_CONCERNED
+
+
+def is_fixed(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> bool:
+    """Every fix is proven in the base bytes, or the build itself carries the change (files that equal RECORD)."""
+    fixes = [finding for finding in candidate.fixes if finding.fix.role is FixRole.FIXES]
+    if fixes and all(finding.status is FixStatus.PROVEN for finding in fixes):
+        return True
+    return fit is Fit.PRESENT and bool(files) and all(file.pristine is True for file in files)
+
+
+def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> Assessment:
+    """Return the assessment with its action, and the reason where the action changes it."""
+    action, reason = _action(assessment, neighbours)
+    return assessment._replace(action=action, reason=reason or assessment.reason)
+
+
+def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
+    candidate = found.candidate
+    receipt = candidate.receipt
+    if found.need is Need.FIXED:
+        if receipt is None:
+            return Action.NONE, _fixed_reason(found)
+        if candidate.hold is not None:
+            return Action.NONE, f"held: {candidate.hold.reason}; {_fixed_reason(found)}"
+        if receipt.despite_fix:
+            return Action.NONE, f"applied although fixed (--despite-fix); {_fixed_reason(found)}"
+        return Action.RETIRE, _fixed_reason(found)
+    if found.need is Need.HELD:
+        return Action.NONE, f"held: {candidate.hold.reason if candidate.hold is not None else ''}"
+    if found.need is Need.UNKNOWN_BUILD:
+        return Action.PORT, f"the diff fits these bytes, but the entry does not name this build: {candidate.reason}"
+    if found.need is not Need.WANTED:
+        return Action.NONE, f"replaced by {candidate.replaced_by}" if candidate.replaced_by else None
+    if found.verdict is None:
+        return Action.NONE, "advice only; see its avoidance"
+    if receipt is not None and candidate.replaced_by is not None:
+        return Action.NONE, f"replaced by {candidate.replaced_by}, which takes it out when applied"
+    return _wanted_action(found, neighbours)
+
+
+def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
+    verdict, candidate = found.verdict, found.candidate
+    if verdict is Verdict.APPLIED:
+        if not candidate.newer or candidate.patch is None or candidate.receipt is None:
+            return Action.NONE, None
+        action = Action.APPLY if found.fit is Fit.APPLICABLE else Action.PORT
+        return action, f"revision {candidate.receipt.revision} is applied, {candidate.patch.revision} is current"
+    if verdict is Verdict.DRIFTED or any(file.obstacle for file in found.files):
+        return Action.INSPECT, None
+    if candidate.receipt is not None and candidate.rebuilt and candidate.rule is MatchRule.NONE:
+        return Action.PORT, f"it was applied to another build and does not name this one: {candidate.reason}"
+    blocker = blocked_by(found, neighbours)
+    if blocker is not None:
+        return Action.INSPECT, blocker
+    if found.fit is Fit.PRESENT:
+        return Action.ADOPT, "the change is in the files, but nobody recorded it: the files differ from RECORD"
+    if found.fit is Fit.APPLICABLE and verdict is not Verdict.MISSING:
+        return Action.APPLY, None
+    return Action.PORT, None
+
+
+def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
+    """Return why a neighbour keeps the entry from going in; None when none does."""
+    candidate = found.candidate
+    for needed in candidate.requires:
+        other = neighbours.get(needed)
+        if other is None:
+            return f"it requires {needed}, which the registry does not have in working order"
+        if other.candidate.receipt is None and other.need not in {Need.WANTED, Need.FIXED, Need.OPTIONAL}:
+            return f"it requires {needed}, which is {other.need.value} here"
+    for other in neighbours.values():
+        patch = other.candidate.patch
+        clash = candidate.patch is not None and other.id in candidate.patch.conflicts
+        clash = clash or (patch is not None and candidate.id in patch.conflicts)
+        in_the_way = other.candidate.receipt is not None or other.need is Need.WANTED
+        if clash and other.id != candidate.id and in_the_way:
+            return f"it conflicts with {other.id}: take one out and hold it"
+    return None
+
+
+def _fixed_reason(found: Assessment) -> str:
+    proven = [finding.fix.ref for finding in found.candidate.fixes if finding.fix.role is FixRole.FIXES]
+    if proven and is_fixed(found.candidate, None, ()):
+        return f"proven in the installed bytes: {', '.join(proven)}"
+    return "the build itself carries this change: its files equal RECORD"
