@@ -1,0 +1,222 @@
+"""The ledger's bytes: JSON with a format number, the same bytes for the same state.
+
+Pure: bytes in, values out. What is read is not trusted: types, paths and hashes are checked, set-id bits dropped.
+"""
+
+from __future__ import annotations
+
+from patchctl.errors import LedgerError
+from patchctl.ledger.fields import RANGE, Fields, damaged, parse_json, text
+from patchctl.model.files import sha256_hex
+from patchctl.model.layout import LEDGER_PATH, is_sha256
+from patchctl.model.paths import path_problem
+from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
+
+FORMAT = 1
+SIZE_LIMIT = 16 << 20
+_PERMISSIONS = 0o777
+
+
+def decode_ledger(data: bytes) -> LedgerState:
+    """Return the state that a ledger file's bytes record.
+
+    Args:
+        data: the whole file.
+
+    Raises:
+        LedgerError: ``newer-ledger`` for a format this version does not know, ``damaged-ledger`` for anything that is
+            not a ledger: wrong types, unknown keys, a path that leaves the site.
+    """
+    if len(data) > SIZE_LIMIT:
+        raise damaged("the file", f"is larger than {SIZE_LIMIT} bytes")
+    fields = Fields(parse_json(data), "")
+    number = fields.number("format", least=1)
+    if number > FORMAT:
+        raise LedgerError(
+            "newer-ledger",
+            f"{LEDGER_PATH} has format {number}; this patchctl knows formats up to {FORMAT}",
+            hint="use the patchctl version that wrote it, or a newer one",
+            path=LEDGER_PATH,
+        )
+    state = LedgerState(
+        receipts=tuple(_receipt(*item) for item in fields.items("receipts")),
+        files={path: _file(path, value, where) for path, value, where in fields.entries("files")},
+        holds={name: _hold(name, value, where) for name, value, where in fields.entries("holds")},
+        retirements=tuple(_retirement(*item) for item in fields.items("retirements")),
+        last_second=fields.number("last_second"),
+        sha256=sha256_hex(data),
+    )
+    fields.close()
+    if len({receipt.id for receipt in state.receipts}) != len(state.receipts):
+        raise damaged("receipts", "name one entry twice")
+    return state
+
+
+def encode_ledger(state: LedgerState) -> bytes:
+    """Return the ledger file for ``state``: sorted keys, ASCII, a final newline; ``state.sha256`` plays no part.
+
+    Raises:
+        LedgerError: ``damaged-ledger`` when the state could not be read back, so that no ledger is ever committed
+            that locks its owner out.
+    """
+    import json
+
+    document = {
+        "format": FORMAT,
+        "receipts": [_receipt_fields(receipt) for receipt in state.receipts],
+        "files": {path: _file_fields(fact) for path, fact in state.files.items()},
+        "holds": {name: {"reason": hold.reason, "since": hold.since} for name, hold in state.holds.items()},
+        "retirements": [_retirement_fields(retirement) for retirement in state.retirements],
+        "last_second": state.last_second,
+    }
+    data = json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
+    decode_ledger(data)
+    return data
+
+
+def _receipt(value: object, where: str) -> Receipt:
+    fields = Fields(value, where)
+    receipt = Receipt(
+        id=fields.text("id"),
+        kind=fields.text("kind"),
+        title=fields.text("title"),
+        revision=fields.number("revision"),
+        diffs=tuple(_diff(*item) for item in fields.items("diffs")),
+        requires=fields.texts("requires"),
+        assumed=fields.optional_text("assumed"),
+        despite_fix=fields.flag("despite_fix"),
+        applied_at=fields.text("applied_at"),
+    )
+    fields.close()
+    return receipt
+
+
+def _receipt_fields(receipt: Receipt) -> dict[str, object]:
+    return {
+        "id": receipt.id,
+        "kind": receipt.kind,
+        "title": receipt.title,
+        "revision": receipt.revision,
+        "diffs": [
+            {
+                "distribution": diff.distribution,
+                "diff": diff.diff,
+                "sha256": diff.sha256,
+                "strip": diff.strip,
+                "build": diff.build,
+                "rule": diff.rule,
+            }
+            for diff in receipt.diffs
+        ],
+        "requires": list(receipt.requires),
+        "assumed": receipt.assumed,
+        "despite_fix": receipt.despite_fix,
+        "applied_at": receipt.applied_at,
+    }
+
+
+def _diff(value: object, where: str) -> ReceiptDiff:
+    fields = Fields(value, where)
+    diff = ReceiptDiff(
+        distribution=fields.text("distribution"),
+        diff=fields.text("diff"),
+        sha256=_hash(fields.text("sha256"), fields.at("sha256")),
+        strip=fields.number("strip"),
+        build=fields.text("build"),
+        rule=fields.text("rule"),
+    )
+    fields.close()
+    return diff
+
+
+def _file(path: str, value: object, where: str) -> FileFact:
+    fields = Fields(value, where)
+    base, result = fields.optional_text("base"), fields.optional_text("result")
+    mode = fields.optional_number("base_mode", below=1 << 16)
+    fact = FileFact(
+        path=_path(path, where),
+        distribution=fields.text("distribution"),
+        fingerprint=fields.optional_text("fingerprint"),
+        base=None if base is None else _hash(base, fields.at("base")),
+        result=None if result is None else _hash(result, fields.at("result")),
+        base_mode=None if mode is None else mode & _PERMISSIONS,
+        base_mtime_ns=fields.optional_number("base_mtime_ns", least=-RANGE),
+        created_dirs=tuple(_parent(text(item, at), path, at) for item, at in fields.items("created_dirs")),
+        entries=fields.texts("entries"),
+    )
+    fields.close()
+    return fact
+
+
+def _file_fields(fact: FileFact) -> dict[str, object]:
+    return {
+        "distribution": fact.distribution,
+        "fingerprint": fact.fingerprint,
+        "base": fact.base,
+        "result": fact.result,
+        "base_mode": None if fact.base_mode is None else fact.base_mode & _PERMISSIONS,
+        "base_mtime_ns": fact.base_mtime_ns,
+        "created_dirs": list(fact.created_dirs),
+        "entries": list(fact.entries),
+    }
+
+
+def _hold(name: str, value: object, where: str) -> Hold:
+    fields = Fields(value, where)
+    hold = Hold(id=name, reason=fields.text("reason"), since=fields.text("since"))
+    fields.close()
+    return hold
+
+
+def _retirement(value: object, where: str) -> Retirement:
+    fields = Fields(value, where)
+    retirement = Retirement(
+        id=fields.text("id"),
+        revision=fields.number("revision"),
+        builds={name: text(item, at) for name, item, at in fields.entries("builds")},
+        fingerprints={
+            name: None if item is None else text(item, at) for name, item, at in fields.entries("fingerprints")
+        },
+        fixes=tuple(_fix(*item) for item in fields.items("fixes")),
+        retired_at=fields.text("retired_at"),
+    )
+    fields.close()
+    return retirement
+
+
+def _retirement_fields(retirement: Retirement) -> dict[str, object]:
+    return {
+        "id": retirement.id,
+        "revision": retirement.revision,
+        "builds": dict(retirement.builds),
+        "fingerprints": dict(retirement.fingerprints),
+        "fixes": [{"ref": fix.ref, "evidence": list(fix.evidence)} for fix in retirement.fixes],
+        "retired_at": retirement.retired_at,
+    }
+
+
+def _fix(value: object, where: str) -> ProvenFix:
+    fields = Fields(value, where)
+    fix = ProvenFix(ref=fields.text("ref"), evidence=fields.texts("evidence"))
+    fields.close()
+    return fix
+
+
+def _hash(value: str, where: str) -> str:
+    if not is_sha256(value):
+        raise damaged(where, "is not a sha256")
+    return value
+
+
+def _path(path: str, where: str) -> str:
+    problem = path_problem(path)
+    if problem is not None:
+        raise damaged(where, f"is not a path patchctl edits: it {problem}")
+    return path
+
+
+def _parent(directory: str, path: str, where: str) -> str:
+    """Return ``directory`` when it lies on the way to ``path``: whatever is listed here may be removed one day."""
+    if not directory or not path.startswith(f"{directory}/"):
+        raise damaged(where, f"is not on the way to {path}")
+    return directory

@@ -1,0 +1,159 @@
+"""Removes byte code compiled from a source that changed, so that no interpreter runs the old text.
+
+By descriptor, never through a link, on the source's own file system, and only names that an interpreter gives: every
+tag and optimisation level, the sourceless sibling, and the mirror below a pycache prefix. Compiling is not here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from patchctl.disk import open_parent, open_root
+from patchctl.transaction.files import names_in, open_directory, parent_of, remove, sync
+
+SUFFIX = ".py"
+CACHE = "__pycache__"
+_HEADER = slice(4, 8)  # of a .pyc: flags, little-endian (PEP 552)
+_FLAGS = 0b11
+_UNCHECKED_HASH = 0b01
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What a purge could not do.
+
+    Attributes:
+        stuck: files of byte code that stay and that an interpreter would run without looking at the source.
+        notes: sentences about byte code that stays but is checked against the source before it runs, or may be.
+    """
+
+    stuck: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def purge(root: int, site: str, path: str, pycache_prefix: str | None) -> Purged:
+    """Remove the byte code of source ``path``.
+
+    Args:
+        root: descriptor of the site.
+        site: its absolute path, which the mirror's names are made of.
+        path: POSIX, relative to the site; anything but a ``.py`` file has no byte code.
+        pycache_prefix: absolute directory of the mirror; None: there is none.
+    """
+    if not path.endswith(SUFFIX):
+        return Purged()
+    stem = path.rpartition("/")[2].removesuffix(SUFFIX)
+    stuck: list[str] = []
+    notes: list[str] = []
+    try:
+        with parent_of(root, path) as (parent, _):
+            _purge_names(parent, [f"{stem}.pyc"], path, stuck, notes)
+            with _cache(parent, path, notes) as cache:
+                if cache is not None:
+                    _purge_names(cache, _compiled(cache, stem), path, stuck, notes)
+    except FileNotFoundError:
+        pass  # its directory is gone, and the byte code with it
+    if pycache_prefix is not None:
+        _purge_mirror(pycache_prefix, site, path, stem, stuck, notes)
+    return Purged(stuck=tuple(stuck), notes=tuple(notes))
+
+
+def remove_empty_cache(directory: int) -> None:
+    """Remove ``__pycache__`` below ``directory`` when nothing is left in it."""
+    try:
+        os.rmdir(CACHE, dir_fd=directory)
+    except OSError:
+        return
+
+
+def _compiled(cache: int, stem: str) -> list[str]:
+    """Names in ``cache`` that some interpreter compiled from ``stem``: ``stem.TAG.pyc``, ``stem.TAG.opt-N.pyc``."""
+    found = []
+    for name in names_in(cache):
+        if not (name.startswith(f"{stem}.") and name.endswith(".pyc")):
+            continue
+        tag, _, level = name[len(stem) + 1 : -len(".pyc")].partition(".")
+        if tag and (not level or (level.startswith("opt-") and "." not in level)):
+            found.append(name)
+    return found
+
+
+@contextmanager
+def _cache(parent: int, path: str, notes: list[str]) -> Iterator[int | None]:
+    try:
+        cache = open_directory(parent, CACHE)
+    except FileNotFoundError:
+        yield None
+        return
+    except OSError:
+        notes.append(f"byte code of {path} was left alone: {CACHE} beside it is a link or no directory")
+        yield None
+        return
+    try:
+        if os.fstat(cache).st_dev != os.fstat(parent).st_dev:
+            notes.append(f"byte code of {path} was left alone: {CACHE} beside it is another file system")
+            yield None
+        else:
+            yield cache
+    finally:
+        os.close(cache)
+
+
+def _purge_names(directory: int, names: list[str], path: str, stuck: list[str], notes: list[str]) -> None:
+    removed = False
+    for name in names:
+        try:
+            removed |= remove(directory, name)
+        except OSError as error:
+            if _runs_unchecked(directory, name):
+                stuck.append(f"{name}, byte code of {path}, cannot be removed: {error.strerror}")
+            else:
+                notes.append(f"{name}, byte code of {path}, stays ({error.strerror}); the next import renews it")
+    if removed:
+        sync(directory)
+
+
+def _runs_unchecked(directory: int, name: str) -> bool:
+    """Whether an interpreter would run it without comparing it to the source; unreadable counts as such."""
+    try:
+        fd = os.open(name, _LOOK, dir_fd=directory)
+        try:
+            flags = int.from_bytes(os.read(fd, _HEADER.stop)[_HEADER], "little")
+        finally:
+            os.close(fd)
+    except IsADirectoryError:
+        return False
+    except OSError:
+        return True
+    return flags & _FLAGS == _UNCHECKED_HASH
+
+
+def _purge_mirror(prefix: str, site: str, path: str, stem: str, stuck: list[str], notes: list[str]) -> None:
+    """The mirror of ``/site/pkg/mod.py`` is ``PREFIX/site/pkg/mod.TAG.pyc``; a linked site may be spelt either way."""
+    try:
+        top = open_root(prefix)
+    except OSError:
+        return  # a prefix that does not exist holds nothing
+    try:
+        for spelling in dict.fromkeys((site, os.path.realpath(site))):
+            directory = f"{spelling.strip('/')}/{path}".rpartition("/")[0]
+            try:
+                mirror, _ = open_parent(top, f"{directory}/{stem}")
+            except FileNotFoundError:
+                continue
+            except OSError:
+                notes.append(f"byte code of {path} below {prefix} was left alone: a link is on its way")
+                continue
+            try:
+                if os.fstat(mirror).st_dev == os.fstat(top).st_dev:
+                    _purge_names(mirror, _compiled(mirror, stem), path, stuck, notes)
+                else:
+                    notes.append(f"byte code of {path} below {prefix} was left alone: another file system")
+            finally:
+                os.close(mirror)
+    finally:
+        os.close(top)

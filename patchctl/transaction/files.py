@@ -1,0 +1,170 @@
+"""Writing by descriptor: new files, directories, links. No path is followed, no existing file is opened for writing.
+
+Which file is written when, and what happens on failure, is not here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from patchctl.disk import NotRegularError, open_parent
+
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_PERMISSIONS = 0o777
+DIRECTORY_MODE = 0o755
+_NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
+_NOT_OURS_TO_SET = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """What a new file gets besides its bytes.
+
+    Attributes:
+        mode: permission bits; set-id bits are dropped.
+        owner: (uid, gid) to give it; None leaves what the system gave.
+        mtime_ns: modification time; None leaves the clock's.
+        xattrs: extended attributes to set; never file capabilities.
+    """
+
+    mode: int = 0o644
+    owner: tuple[int, int] | None = None
+    mtime_ns: int | None = None
+    xattrs: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@contextmanager
+def parent_of(root: int, path: str) -> Iterator[tuple[int, str]]:
+    """Walk to the directory that holds ``path`` and yield (its descriptor, the last component); see ``disk``."""
+    parent, name = open_parent(root, path)
+    try:
+        yield parent, name
+    finally:
+        os.close(parent)
+
+
+def write_new(parent: int, name: str, data: bytes, looks: Looks) -> None:
+    """Create ``name`` with ``data`` and ``looks`` and bring it to the disk; it must not exist.
+
+    Owner before mode, because a change of owner clears bits; the mode last but one, because the descriptor was made
+    with 0600 so that nobody reads or writes the half-made file.
+    """
+    fd = os.open(name, _NEW, 0o600, dir_fd=parent)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        status = os.fstat(fd)
+        if looks.owner is not None and looks.owner != (status.st_uid, status.st_gid):
+            os.fchown(fd, *looks.owner)
+        for key, value in looks.xattrs.items():
+            _set_xattr(fd, key, value)
+        os.fchmod(fd, looks.mode & _PERMISSIONS)
+        if looks.mtime_ns is not None:
+            os.utime(fd, ns=(looks.mtime_ns, looks.mtime_ns))
+        os.fsync(fd)
+    finally:
+        # A full disk may only show here (delayed allocation, NFS): the error must reach the caller.
+        os.close(fd)
+
+
+def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
+    """Return the extended attributes of a file, without file capabilities, which are never carried over."""
+    fd = os.open(name, _LOOK, dir_fd=parent)
+    try:
+        return {key: os.getxattr(fd, key) for key in os.listxattr(fd) if key != "security.capability"}
+    except OSError as error:
+        if error.errno in _NO_XATTRS:
+            return {}
+        raise
+    finally:
+        os.close(fd)
+
+
+def ensure_directory(parent: int, name: str, owner: tuple[int, int] | None) -> int:
+    """Return a descriptor of directory ``name``, made with 0755 whatever the umask when it is not there."""
+    try:
+        os.mkdir(name, DIRECTORY_MODE, dir_fd=parent)
+    except FileExistsError:
+        return open_directory(parent, name)
+    fd = open_directory(parent, name)
+    try:
+        if owner is not None:
+            os.fchown(fd, *owner)
+        os.fchmod(fd, DIRECTORY_MODE)
+        sync(parent)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def open_directory(parent: int, name: str) -> int:
+    """Return a descriptor of directory ``name``; NotRegularError when it is a link or no directory."""
+    try:
+        return os.open(name, DIRECTORY, dir_fd=parent)
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            raise NotRegularError(error.errno, "is a link or no directory", name) from None
+        raise
+
+
+def remove(parent: int, name: str) -> bool:
+    """Unlink ``name``; returns whether it was there."""
+    try:
+        os.unlink(name, dir_fd=parent)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def remove_directory(parent: int, name: str) -> bool:
+    """Remove directory ``name`` when it is empty; returns whether it is gone."""
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY}:
+            return False
+        raise
+    return True
+
+
+def names_in(directory: int) -> list[str]:
+    """Return the names in an open directory, in no order."""
+    return os.listdir(directory)
+
+
+def exists(parent: int, name: str) -> bool:
+    """Return whether anything is at ``name``, a dangling link included."""
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def sync(directory: int) -> None:
+    """Bring a directory's names to the disk; file systems that cannot do so for directories answer EINVAL."""
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
+def _set_xattr(fd: int, key: str, value: bytes) -> None:
+    try:
+        os.setxattr(fd, key, value)
+    except OSError as error:
+        # Security modules label a new file themselves and let few set labels; that is no reason to fail.
+        if key.startswith(("security.", "trusted.")) and error.errno in _NOT_OURS_TO_SET:
+            return
+        raise

@@ -1,0 +1,174 @@
+"""One writer a site at a time: a kernel lock that its holder's death releases, never taken away by pid.
+
+Why not a lock file library: docs/decisions/0003-kernel-lock.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from patchctl.errors import BusyError, PatchctlError
+from patchctl.model.layout import STATE_DIR
+from patchctl.transaction.names import LOCK
+
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_POLL_SECONDS = 0.05
+_NOTE_LIMIT = 4096
+_START_FIELD = 19  # of /proc/PID/stat, counted after the command's closing bracket: field 22, in clock ticks
+_HELD_BY_OTHERS = frozenset({errno.EWOULDBLOCK, errno.EACCES})
+
+
+@contextmanager
+def exclusive(state: int, site: str, wait: float) -> Iterator[None]:
+    """Hold the lock of the site whose ``.patchctl`` is open as ``state``.
+
+    Args:
+        state: descriptor of the state directory.
+        site: its site, for messages.
+        wait: seconds to wait for another holder; 0: do not.
+
+    Raises:
+        BusyError: another process holds it still.
+        PatchctlError: ``no-lock``: the file system has no locks; ``untrusted-site``: a link is in its place.
+        OSError: the system refused.
+    """
+    fd = _acquire(state, site, time.monotonic() + wait)
+    try:
+        _write_note(fd, _holder())
+        yield
+    finally:
+        # The note ends with the lock: no busy message names a process that is gone, no image keeps a pid.
+        _write_note(fd, {})
+        os.close(fd)
+
+
+def _acquire(state: int, site: str, deadline: float) -> int:
+    while True:
+        fd = _open(state, site)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_still(state, fd):
+                return fd
+        except OSError as error:
+            note = _read_note(fd)
+            os.close(fd)
+            if error.errno not in _HELD_BY_OTHERS:
+                raise _no_lock(site, error) from None
+            if time.monotonic() >= deadline:
+                raise _busy(site, note) from None
+            time.sleep(_POLL_SECONDS)
+        else:
+            # Somebody removed the file between open and lock: whoever opens it now would hold another lock.
+            os.close(fd)
+
+
+def _open(state: int, site: str) -> int:
+    try:
+        try:
+            fd = os.open(LOCK, _OPEN, dir_fd=state)
+        except FileNotFoundError:
+            fd = os.open(LOCK, _OPEN | os.O_CREAT, 0o644, dir_fd=state)
+            os.fchmod(fd, 0o644)
+            if os.geteuid() == 0:
+                os.fchown(fd, -1, os.fstat(state).st_gid)
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.EISDIR, errno.ENXIO}:
+            raise _not_a_file(site) from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _not_a_file(site)
+    return fd
+
+
+def _is_still(state: int, fd: int) -> bool:
+    held = os.fstat(fd)
+    try:
+        named = os.stat(LOCK, dir_fd=state, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
+
+
+def _holder() -> dict[str, object]:
+    return {"host": os.uname().nodename, "pid": os.getpid(), "boot": _boot_id(), "start": _start()}
+
+
+def _write_note(fd: int, note: dict[str, object]) -> None:
+    """Say in the lock file who holds it; an empty note says nobody.
+
+    The note only serves a message: on a full disk, where recovery must still work, there is none. A copy made of hard
+    links shares the file with another site, whose bytes are left alone.
+    """
+    import json
+
+    with suppress(OSError):
+        if os.fstat(fd).st_nlink == 1:
+            os.ftruncate(fd, 0)
+            if note:
+                os.pwrite(fd, json.dumps(note, sort_keys=True).encode("ascii") + b"\n", 0)
+
+
+def _read_note(fd: int) -> dict[str, object]:
+    import json
+
+    try:
+        note = json.loads(os.pread(fd, _NOTE_LIMIT, 0))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def _boot_id() -> str | None:
+    return _proc("/proc/sys/kernel/random/boot_id")
+
+
+def _start() -> int | None:
+    """When this process started, in clock ticks since boot: with the boot id it tells a reused pid apart."""
+    line = _proc("/proc/self/stat")
+    fields = [] if line is None else line.rpartition(")")[2].split()
+    return int(fields[_START_FIELD]) if len(fields) > _START_FIELD else None
+
+
+def _proc(path: str) -> str | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(fd, _NOTE_LIMIT).decode("ascii", "replace").strip()
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+
+
+def _busy(site: str, note: dict[str, object]) -> BusyError:
+    pid, host = note.get("pid"), note.get("host")
+    known = type(pid) is int and isinstance(host, str)
+    who = f"process {pid} on {host}" if known else "another patchctl"
+    return BusyError(
+        "busy",
+        f"{who} holds the lock of {site}",
+        hint="wait for it with --wait SECONDS",
+        path=f"{STATE_DIR}/{LOCK}",
+    )
+
+
+def _no_lock(site: str, error: OSError) -> PatchctlError:
+    return PatchctlError(
+        "no-lock",
+        f"{site}/{STATE_DIR}/{LOCK} cannot be locked: {error.strerror}",
+        hint="the file system must support flock(2); on NFS start its lock service",
+    )
+
+
+def _not_a_file(site: str) -> PatchctlError:
+    path = f"{STATE_DIR}/{LOCK}"
+    return PatchctlError(
+        "untrusted-site", f"{site}/{path} is a link or no regular file", hint="move it away", path=path
+    )

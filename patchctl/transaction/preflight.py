@@ -1,0 +1,261 @@
+"""Looks, before anything is written, whether every edit can be done: refusing now costs nothing.
+
+Everything here is read-only but for a nameless probe file in each directory. What a plan may contain is not decided
+here, only whether this site lets it happen.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from patchctl.disk import NotRegularError, open_parent, open_root, read_below
+from patchctl.errors import RefusedError
+from patchctl.model.files import EditKind, FileEdit, sha256_hex
+from patchctl.model.layout import LEDGER_PATH
+from patchctl.transaction.bytecode import SUFFIX
+from patchctl.transaction.files import names_in, parent_of, remove
+from patchctl.transaction.journal import JournalEdit
+from patchctl.transaction.names import edit_problem, is_state
+from patchctl.transaction.opening import OpenSite
+
+_PERMISSIONS = 0o777
+_SPARE_BYTES = 1 << 20
+_PROBE = ".patchctl-probe.tmp"
+_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
+_MOUNT_POINT = 4
+_OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
+
+
+@dataclass(slots=True)
+class _Room:
+    """Bytes needed and to be had on one file system."""
+
+    free: int
+    needed: int = _SPARE_BYTES
+
+
+def missing_directories(site: str, path: str) -> tuple[str, ...]:
+    """Return the directories an addition of ``path`` would have to make, deepest first. Reads only.
+
+    Args:
+        site: absolute path of the site directory.
+        path: POSIX, relative to the site.
+
+    Raises:
+        RefusedError: ``unsafe-path``, or ``not-regular`` when a link or a file is on the way.
+    """
+    _check_path(path)
+    root = open_root(site)
+    try:
+        return _missing(root, path)
+    except NotRegularError as error:
+        raise _not_regular(path, error) from None
+    finally:
+        os.close(root)
+
+
+def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...]:
+    """Return the edits as the journal will name them, or refuse.
+
+    Raises:
+        RefusedError: ``unsafe-path``, ``not-regular``, ``changed-meanwhile``, ``compiled-twin``, ``bind-mount``,
+            ``foreign-owner``, ``not-writable`` or ``no-space``; nothing was written.
+        ValueError: the edits are not a transaction: the ledger is not last, a path stands twice, nothing changes.
+    """
+    _check_whole(edits)
+    mounts = _mount_points()
+    base = os.path.realpath(site.site)
+    rooms: dict[int, _Room] = {}
+    probed: set[tuple[int, int]] = set()
+    facts = []
+    for edit in edits:
+        _check_path(edit.path)
+        if f"{base}/{edit.path}" in mounts:
+            raise RefusedError(
+                "bind-mount",
+                f"{edit.path} is a mount point of its own and cannot be replaced",
+                hint="patch the file that is mounted there, or take the mount away",
+                path=edit.path,
+            )
+        try:
+            facts.append(_inspect_edit(site, edit, rooms, probed))
+        except NotRegularError as error:
+            raise _not_regular(edit.path, error) from None
+        except OSError as error:
+            raise _not_writable(edit.path, error) from None
+    _check_space(site, edits, rooms)
+    return tuple(facts)
+
+
+def _check_whole(edits: Sequence[FileEdit]) -> None:
+    if not edits or edits[-1].path != LEDGER_PATH or edits[-1].after is None:
+        raise ValueError("the last edit of a transaction is the ledger")
+    if len({edit.path for edit in edits}) != len(edits):
+        raise ValueError("a transaction edits one file twice")
+    for edit in edits:
+        if edit.before == edit.after:
+            raise ValueError(f"the edit of {edit.path} changes nothing")
+        for directory in edit.prune:
+            if not directory or not edit.path.startswith(f"{directory}/") or is_state(edit.path):
+                raise ValueError(f"{directory} is not on the way to {edit.path}")
+
+
+def _check_path(path: str) -> None:
+    problem = edit_problem(path)
+    if problem is not None:
+        raise RefusedError("unsafe-path", f"{path!r} cannot be edited: it {problem}", path=path)
+
+
+def _missing(root: int, path: str) -> tuple[str, ...]:
+    parts = path.split("/")[:-1]
+    missing = []
+    for depth in range(len(parts), 0, -1):
+        directory = "/".join(parts[:depth])
+        try:
+            fd, _ = open_parent(root, f"{directory}/.")
+        except FileNotFoundError:
+            missing.append(directory)
+            continue
+        os.close(fd)
+        break
+    return tuple(missing)
+
+
+def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probed: set[tuple[int, int]]) -> JournalEdit:
+    found = read_below(site.root, edit.path)
+    if (None if found is None else found[0]) != edit.before:
+        raise changed_meanwhile(edit.path)
+    status = None if found is None else found[1]
+    if status is not None and os.geteuid() not in {0, status.st_uid}:
+        raise RefusedError(
+            "foreign-owner",
+            f"{edit.path} belongs to another user and would change hands",
+            hint="run patchctl as the owner of the installation",
+            path=edit.path,
+        )
+    created: tuple[str, ...] = ()
+    if not is_state(edit.path):
+        created = _missing(site.root, edit.path) if edit.kind is EditKind.ADD else ()
+        _inspect_directory(site, edit, created, rooms, probed)
+    return JournalEdit(
+        path=edit.path,
+        before=None if edit.before is None else sha256_hex(edit.before),
+        after=None if edit.after is None else sha256_hex(edit.after),
+        created=created,
+        prune=edit.prune,
+        mode=None if status is None else status.st_mode & _PERMISSIONS,
+        mtime_ns=None if status is None else status.st_mtime_ns,
+    )
+
+
+def _inspect_directory(
+    site: OpenSite, edit: FileEdit, created: tuple[str, ...], rooms: dict[int, _Room], probed: set[tuple[int, int]]
+) -> None:
+    """Look at the directory that takes the temp file, or the nearest one there is when that must be made."""
+    with parent_of(site.root, created[-1] if created else edit.path) as (parent, _):
+        status = os.fstat(parent)
+        if (status.st_dev, status.st_ino) not in probed:
+            probed.add((status.st_dev, status.st_ino))
+            _probe(parent)
+        if edit.path.endswith(SUFFIX) and edit.kind is not EditKind.DELETE and not created:
+            _refuse_compiled_twin(parent, edit.path)
+        room = rooms.setdefault(status.st_dev, _Room(_free_bytes(parent)))
+        # New bytes beside the target, and the old ones too where no hard link can be made.
+        room.needed += len(edit.after or b"") + len(edit.before or b"")
+
+
+def _probe(parent: int) -> None:
+    """Make and drop a file: permission bits alone do not tell (root-squash, read-only mounts, quotas)."""
+    try:
+        fd = os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o600, dir_fd=parent)
+    except OSError as error:
+        if error.errno not in _NO_NAMELESS:
+            raise
+        # Its own leftover may be there, when an earlier probe was killed between the two calls.
+        remove(parent, _PROBE)
+        fd = os.open(_PROBE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        remove(parent, _PROBE)
+    os.close(fd)
+
+
+def _refuse_compiled_twin(parent: int, path: str) -> None:
+    """An extension module beside a source wins the import (importlib tries its suffixes first)."""
+    stem = path.rpartition("/")[2].removesuffix(SUFFIX)
+    for name in names_in(parent):
+        if not (name.startswith(f"{stem}.") and name.endswith(".so")):
+            continue
+        tag = name[len(stem) : -len(".so")]
+        if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
+            raise RefusedError(
+                "compiled-twin",
+                f"{path} would be applied but not effective: {name} beside it is what Python imports",
+                hint="use a patch that avoids the compiled module, or rebuild it",
+                path=path,
+            )
+
+
+def _check_space(site: OpenSite, edits: Sequence[FileEdit], rooms: dict[int, _Room]) -> None:
+    state = rooms.setdefault(os.fstat(site.state).st_dev, _Room(_free_bytes(site.state)))
+    # Originals and results go to the objects; diffs and ledger are written whole before they replace anything.
+    state.needed += sum(len(edit.before or b"") + len(edit.after or b"") for edit in edits)
+    for room in rooms.values():
+        if room.free < room.needed:
+            raise RefusedError(
+                "no-space",
+                f"the file system of {site.site} has {room.free} bytes free, {room.needed} are needed",
+                hint="free some space and run the command again",
+            )
+
+
+def _free_bytes(directory: int) -> int:
+    status = os.fstatvfs(directory)
+    if status.f_blocks == 0:
+        return 1 << 62  # a file system that keeps no count
+    return (status.f_bfree if os.geteuid() == 0 else status.f_bavail) * status.f_frsize
+
+
+def _mount_points() -> frozenset[str]:
+    """Mount points of this process; a file mounted by itself shows nowhere else, and replacing it fails (EBUSY)."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:  # noqa: PTH123
+            points = [line.split(" ")[_MOUNT_POINT] for line in lines]
+    except OSError:
+        return frozenset()
+    return frozenset(_unescape(point) for point in points)
+
+
+def _unescape(point: str) -> str:
+    for escape, character in _OCTAL:
+        point = point.replace(escape, character)
+    return point
+
+
+def changed_meanwhile(path: str) -> RefusedError:
+    """Return the refusal for a file that is not what its edit says it replaces."""
+    return RefusedError(
+        "changed-meanwhile",
+        f"{path} is not what the plan was made for: somebody changed it in the meantime",
+        hint="run the command again; it plans from what is there now",
+        path=path,
+    )
+
+
+def _not_regular(path: str, error: OSError) -> RefusedError:
+    return RefusedError(
+        "not-regular",
+        f"{path} cannot be edited: {error.strerror}",
+        hint="only regular files reached through real directories are edited",
+        path=path,
+    )
+
+
+def _not_writable(path: str, error: OSError) -> RefusedError:
+    return RefusedError(
+        "not-writable",
+        f"the directory of {path} cannot be written: {error.strerror}",
+        hint="mount it read-write, or run patchctl as the owner of the installation",
+        path=path,
+    )

@@ -1,0 +1,209 @@
+"""The steps of one edit: make the new file, keep the old one, put the one in the other's place, and put it back.
+
+Every step walks to its directory anew and without following a link, so a parent that is swapped in between makes the
+step fail. When which step is taken is not here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+
+from patchctl.disk import NotRegularError, read_below
+from patchctl.errors import TransactionError
+from patchctl.model.files import EditKind, FileEdit, sha256_hex
+from patchctl.model.layout import STATE_DIR, object_path
+from patchctl.transaction.files import (
+    Looks,
+    ensure_directory,
+    exists,
+    parent_of,
+    read_xattrs,
+    remove,
+    sync,
+    write_new,
+)
+from patchctl.transaction.journal import JournalEdit
+from patchctl.transaction.names import OBJECTS, PATCHES, TMP, copy_name, is_state, temp_name, undo_path
+from patchctl.transaction.opening import OpenSite, open_state_directory, put_state_file
+from patchctl.transaction.preflight import changed_meanwhile
+
+_SET_ID = 0o6000
+_NO_HARD_LINK = frozenset({errno.EPERM, errno.EXDEV, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
+
+
+def live_hash(root: int, path: str) -> str | None:
+    """Return the sha256 of the regular file at ``path``; None when nothing is there; NotRegularError for the rest."""
+    found = read_below(root, path)
+    return None if found is None else sha256_hex(found[0])
+
+
+def store_object(site: OpenSite, transaction: str, data: bytes) -> None:
+    """Keep ``data`` under its hash; an object that is there and intact stays as it is."""
+    sha256 = sha256_hex(data)
+    try:
+        if live_hash(site.root, object_path(sha256)) == sha256:
+            return
+    except NotRegularError:
+        pass  # replaced below, as a damaged one is; a directory in its place makes that fail
+    put_state_file(site, transaction, (OBJECTS, sha256[:2]), sha256, data)
+
+
+def make_directories(site: OpenSite, edit: JournalEdit) -> None:
+    """Make the directories an added file needs; one that an earlier edit of the transaction made is fine."""
+    for directory in reversed(edit.created):
+        with parent_of(site.root, directory) as (parent, name):
+            os.close(ensure_directory(parent, name, site.owner))
+    if is_state(edit.path) and edit.before is None:
+        os.close(open_state_directory(site, (PATCHES,)))
+
+
+def write_temp(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
+    """Write the new file beside its target, with mode, owner and extended attributes of the file it replaces."""
+    with parent_of(site.root, edit.path) as (parent, name):
+        write_new(parent, temp_name(transaction, index), edit.after or b"", _looks(site, parent, name, edit))
+
+
+def _looks(site: OpenSite, parent: int, name: str, edit: FileEdit) -> Looks:
+    if edit.kind is not EditKind.MODIFY or is_state(edit.path):
+        mode = 0o644 if edit.mode is None else edit.mode
+        return Looks(mode=mode, owner=site.owner, mtime_ns=edit.mtime_ns)
+    old = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    return Looks(
+        mode=old.st_mode if edit.mode is None else edit.mode,
+        owner=(old.st_uid, old.st_gid),
+        mtime_ns=edit.mtime_ns,
+        xattrs=read_xattrs(parent, name),
+    )
+
+
+def keep_undo(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
+    """Keep the old file: a second name of its inode, or a copy beside it where hard links cannot be made."""
+    found = read_below(site.root, edit.path)
+    if found is None or found[0] != edit.before:
+        raise changed_meanwhile(edit.path)
+    data, status = found
+    tmp = open_state_directory(site, (TMP, transaction))
+    try:
+        with parent_of(site.root, edit.path) as (parent, name):
+            try:
+                os.link(name, str(index), src_dir_fd=parent, dst_dir_fd=tmp, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in _NO_HARD_LINK:
+                    raise
+                looks = Looks(
+                    mode=status.st_mode,
+                    owner=(status.st_uid, status.st_gid),
+                    mtime_ns=status.st_mtime_ns,
+                    xattrs=read_xattrs(parent, name),
+                )
+                write_new(parent, copy_name(transaction, index), data, looks)
+    finally:
+        os.close(tmp)
+
+
+def sync_names(site: OpenSite, paths: Iterable[str]) -> None:
+    """Bring the directories that hold ``paths`` to the disk, each once; one that was never made is left out."""
+    directories = dict.fromkeys(path.rpartition("/")[0] for path in paths)
+    for directory in directories:
+        try:
+            with parent_of(site.root, f"{directory}/." if directory else ".") as (parent, _):
+                sync(parent)
+        except FileNotFoundError:
+            continue
+
+
+def put_in_place(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
+    """Let the new file take the old one's name, or take the name away; the last look at the old bytes comes first."""
+    found = _read_or_changed(site, edit.path)
+    if found != edit.before:
+        raise changed_meanwhile(edit.path)
+    with parent_of(site.root, edit.path) as (parent, name):
+        if edit.after is not None:
+            os.replace(temp_name(transaction, index), name, src_dir_fd=parent, dst_dir_fd=parent)
+            return
+        os.unlink(name, dir_fd=parent)
+        site.checkpoint(f"deleted:{index}")
+        remove(parent, temp_name(transaction, index))
+
+
+def _read_or_changed(site: OpenSite, path: str) -> bytes | None:
+    try:
+        found = read_below(site.root, path)
+    except NotRegularError:
+        raise changed_meanwhile(path) from None
+    return None if found is None else found[0]
+
+
+def has_temp(root: int, transaction: str, index: int, path: str) -> bool:
+    """Return whether the temp file of an edit is still there, that is, has not replaced its target."""
+    try:
+        with parent_of(root, path) as (parent, _):
+            return exists(parent, temp_name(transaction, index))
+    except FileNotFoundError:
+        return False
+
+
+def put_back(site: OpenSite, transaction: str, index: int, edit: JournalEdit) -> None:
+    """Undo an edit whose result is live: the old inode takes its name again, or an added file goes."""
+    with parent_of(site.root, edit.path) as (parent, name):
+        if edit.before is None:
+            remove(parent, name)
+            return
+        for keep in (undo_path(transaction, index), _beside(edit.path, copy_name(transaction, index))):
+            if _is_intact(site.root, keep, edit):
+                with parent_of(site.root, keep) as (source, kept):
+                    os.replace(kept, name, src_dir_fd=source, dst_dir_fd=parent)
+                return
+        _put_back_from_object(site, parent, name, transaction, index, edit)
+
+
+def _beside(path: str, name: str) -> str:
+    directory, slash, _ = path.rpartition("/")
+    return f"{directory}{slash}{name}"
+
+
+def _is_intact(root: int, keep: str, edit: JournalEdit) -> bool:
+    """Whether a kept file has the old bytes and no set-id bits; state is not trusted for either."""
+    try:
+        found = read_below(root, keep)
+    except NotRegularError:
+        return False
+    return found is not None and sha256_hex(found[0]) == edit.before and not found[1].st_mode & _SET_ID
+
+
+def _put_back_from_object(
+    site: OpenSite, parent: int, name: str, transaction: str, index: int, edit: JournalEdit
+) -> None:
+    """The last resort, when the kept file is lost (a copied tree): same bytes, mode and time in a new file."""
+    found = None if edit.before is None else read_below(site.root, object_path(edit.before))
+    if found is None or sha256_hex(found[0]) != edit.before:
+        raise TransactionError(
+            "original-lost",
+            f"the original of {edit.path} is kept nowhere below {STATE_DIR}; the journal stays",
+            hint=f"put the original of {edit.path} back by hand, then run: patchctl recover",
+            path=edit.path,
+        )
+    try:
+        live = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        owner: tuple[int, int] | None = (live.st_uid, live.st_gid)
+    except FileNotFoundError:
+        owner = site.owner
+    mode = 0o644 if edit.mode is None else edit.mode
+    # Not the temp file's name: that one being there says that the target was not replaced.
+    copy = copy_name(transaction, index)
+    remove(parent, copy)
+    write_new(parent, copy, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns))
+    os.replace(copy, name, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def drop_temps(site: OpenSite, transaction: str, index: int, path: str) -> None:
+    """Remove what an edit left beside its target."""
+    try:
+        with parent_of(site.root, path) as (parent, _):
+            gone = [remove(parent, temp_name(transaction, index)), remove(parent, copy_name(transaction, index))]
+            if any(gone):
+                sync(parent)
+    except FileNotFoundError:
+        return
