@@ -1,0 +1,206 @@
+"""``apply``: bring entries in. Named ones land together or not at all; bare, each due entry stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patchctl.build import MatchRule
+from patchctl.commands.change import Proposal, Step, carry_out
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.report import Report
+from patchctl.commands.scene import Scene
+from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.errors import Problem
+from patchctl.model import Receipt, ReceiptDiff
+from patchctl.plan import Layer
+from patchctl.verdict import Action, Assessment, Need, Verdict, blocked_by
+
+
+def apply(
+    place: Place,
+    clock: Clock,
+    ids: Sequence[str] = (),
+    *,
+    everything: bool = False,
+    despite_fix: bool = False,
+    assume_build: str | None = None,
+    dry_run: bool = False,
+    wait: float = 0.0,
+) -> Report:
+    """Bring entries in.
+
+    Args:
+        place: where.
+        clock: when.
+        ids: entries to bring in, all or nothing; empty: every wanted one that is due, each on its own merits.
+        everything: with no ``ids``: the optional ones too.
+        despite_fix: also where the installed bytes prove the fix.
+        assume_build: the build string to match the named entries with, instead of the detected one.
+        dry_run: plan only.
+        wait: seconds to wait for another patchctl.
+    """
+
+    def propose(scene: Scene) -> Proposal:
+        if ids:
+            return _named(scene, ids, clock, despite_fix=despite_fix)
+        return _bare(scene, clock, everything=everything)
+
+    assumed: Mapping[str, str] = dict.fromkeys(ids, assume_build) if assume_build is not None else {}
+    return carry_out("apply", place, clock, propose, named=ids, assumed=assumed, dry_run=dry_run, wait=wait)
+
+
+def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool) -> Proposal:
+    chosen, refused, notes = [], [], []
+    for found in named_assessments(scene, ids):
+        if found.verdict is Verdict.APPLIED and not found.candidate.newer:
+            notes.append(f"{found.id} is applied already")
+            continue
+        problem = _refusal(scene, found, despite_fix=despite_fix)
+        if problem is None:
+            chosen.append(found)
+        else:
+            refused.append(problem)
+    return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
+
+
+def _bare(scene: Scene, clock: Clock, *, everything: bool) -> Proposal:
+    chosen, refused = [], []
+    for found in scene.in_registry_order():
+        if found.action is Action.APPLY:
+            chosen.append(found)
+        elif found.action in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+            refused.append(_stands_in_the_way(found))
+        elif everything and found.need is Need.OPTIONAL and found.verdict is not None:
+            problem = _refusal(scene, found, despite_fix=False)
+            if problem is None:
+                chosen.append(found)
+            else:
+                refused.append(problem)
+    return _propose(scene, chosen, refused, [], clock, strict=False, despite_fix=False)
+
+
+def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem | None:
+    """Why an entry that somebody asked for must not go in; None: it may."""
+    id_ = found.id
+    if found.verdict is None:
+        message = f"{id_} is advice only: there is nothing to apply"
+        return Problem(code="advice-only", message=message, hint=f"patchctl show {id_}", patch=id_)
+    if found.need is Need.FIXED and not despite_fix:
+        message = f"{id_} is not needed: {found.reason}"
+        hint = f"patchctl apply {id_} --despite-fix applies it all the same"
+        return Problem(code="fixed", message=message, hint=hint, patch=id_)
+    if found.need is Need.HELD or found.candidate.hold is not None:
+        reason = found.candidate.hold.reason if found.candidate.hold is not None else ""
+        message = f"{id_} is held: {reason}"
+        return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
+    if found.candidate.rule is MatchRule.NONE:
+        message = f"{id_} is not meant for this build: {found.candidate.reason}"
+        hint = f"if the detection is wrong: patchctl apply {id_} --assume-build BUILD"
+        return Problem(code="no-match", message=message, hint=hint, patch=id_)
+    blocker = blocked_by(found, {other.id: other for other in scene.assessments})
+    if blocker is not None:
+        return Problem(code="blocked", message=f"{id_}: {blocker}", patch=id_)
+    if found.action in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+        return _stands_in_the_way(found)
+    return None
+
+
+def _stands_in_the_way(found: Assessment) -> Problem:
+    hints = {
+        Action.ADOPT: "put the distribution's own file back (reinstall it), then apply",
+        Action.INSPECT: f"patchctl status {found.id}",
+        Action.PORT: f"patchctl show {found.id} prints the diff; it needs a variant cut for this build",
+    }
+    where = next((f"{file.path}: {why}" for file in found.files if (why := _why(file.obstacle, file.reason))), None)
+    detail = found.reason if where is None or where in found.reason else f"{found.reason}; {where}"
+    return Problem(
+        code=f"needs-{found.action.value}",
+        message=f"{found.id} did not go in ({found.verdict.value if found.verdict else '-'}): {detail}",
+        hint=hints.get(found.action),
+        patch=found.id,
+        path=found.files[0].path if len(found.files) == 1 else None,
+    )
+
+
+def _why(obstacle: str | None, reason: str | None) -> str | None:
+    return obstacle or reason
+
+
+def _propose(
+    scene: Scene,
+    chosen: Sequence[Assessment],
+    refused: list[Problem],
+    notes: list[str],
+    clock: Clock,
+    *,
+    strict: bool,
+    despite_fix: bool,
+) -> Proposal:
+    wanted = _with_required(scene, chosen)
+    ids = {found.id for found in wanted}
+    kept = {step.layer.id: step for step in kept_steps(scene, but=ids)}
+    moved = {found.id: _moved(scene, found, clock, despite_fix=despite_fix) for found in wanted}
+    recorded = [receipt.id for receipt in scene.site.ledger.receipts]
+    order = [*recorded, *(found.id for found in wanted if found.id not in recorded)]
+    steps = [step for id_ in order if (step := moved.get(id_) or kept.get(id_)) is not None]
+    return Proposal(
+        steps=tuple(steps),
+        holds=scene.site.ledger.holds,
+        refused=tuple(refused),
+        strict=strict,
+        notes=tuple(notes),
+    )
+
+
+def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessment]:
+    """The chosen entries in registry order, each behind what it requires and is not in yet."""
+    ordered: list[Assessment] = []
+
+    def visit(found: Assessment) -> None:
+        for needed in found.candidate.requires:
+            other = scene.find(needed)
+            out = other is not None and other.verdict is not Verdict.APPLIED and other.need is not Need.FIXED
+            if other is not None and out and other not in ordered:
+                visit(other)
+        if found not in ordered:
+            ordered.append(found)
+
+    for found in chosen:
+        visit(found)
+    return ordered
+
+
+def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) -> Step:
+    candidate = found.candidate
+    diffs = candidate.due
+    old = candidate.receipt
+    patch = candidate.patch
+    receipt = Receipt(
+        id=found.id,
+        kind=patch.kind.value if patch is not None else old.kind if old is not None else "",
+        title=patch.title if patch is not None else old.title if old is not None else "",
+        revision=patch.revision if patch is not None else old.revision if old is not None else 0,
+        diffs=tuple(
+            ReceiptDiff(
+                distribution=diff.distribution,
+                diff=diff.name,
+                sha256=diff.sha256,
+                strip=diff.strip,
+                build=scene.target.distributions[diff.distribution].build,
+                rule=diff.rule.value,
+            )
+            for diff in diffs
+        ),
+        requires=candidate.requires,
+        assumed=candidate.assumed,
+        despite_fix=despite_fix and found.need is Need.FIXED,
+        applied_at=clock.stamp,
+    )
+    replaced = patch.replaces if patch is not None else ()
+    out = tuple(held.id for held in scene.site.ledger.receipts if held.id in replaced)
+    return Step(
+        layer=Layer(id=found.id, diffs=diffs, moved=True),
+        receipt=receipt if old is None else receipt._replace(despite_fix=receipt.despite_fix or old.despite_fix),
+        takes_out=out,
+        requires=candidate.requires,
+    )

@@ -1,0 +1,43 @@
+"""``hold`` and ``unhold``: the operator's decision that an entry stays as it is, whatever the registry says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from patchctl.commands.change import Proposal, carry_out
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.report import Report
+from patchctl.commands.scene import Scene
+from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.model import Hold
+
+
+def hold(
+    place: Place, clock: Clock, ids: Sequence[str], *, reason: str, dry_run: bool = False, wait: float = 0.0
+) -> Report:
+    """Record that entries stay as they are. ``reason`` is shown in every status; no file changes."""
+
+    def propose(scene: Scene) -> Proposal:
+        holds = dict(scene.site.ledger.holds)
+        for found in named_assessments(scene, ids):
+            old = holds.get(found.id)
+            if old is None or old.reason != reason:
+                holds[found.id] = Hold(id=found.id, reason=reason, since=clock.stamp)
+        return Proposal(steps=tuple(kept_steps(scene)), holds=holds)
+
+    return carry_out("hold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+
+
+def unhold(place: Place, clock: Clock, ids: Sequence[str], *, dry_run: bool = False, wait: float = 0.0) -> Report:
+    """Take holds back; no file changes. An id that is not held is nothing to do."""
+
+    def propose(scene: Scene) -> Proposal:
+        holds = dict(scene.site.ledger.holds)
+        strangers = [id_ for id_ in ids if id_ not in holds]
+        named_assessments(scene, strangers)
+        notes = tuple(f"{id_} is not held" for id_ in strangers)
+        for id_ in ids:
+            holds.pop(id_, None)
+        return Proposal(steps=tuple(kept_steps(scene)), holds=holds, notes=notes)
+
+    return carry_out("unhold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)

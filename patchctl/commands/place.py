@@ -1,0 +1,38 @@
+"""Where a command works and when: explicit arguments, set once in ``cli``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Which environment and which registry.
+
+    Attributes:
+        site: directory given with ``--site``.
+        python: interpreter given with ``--python``.
+        registries: directories given with ``--registry``; empty: the bundled registry.
+        distribution: look at this distribution alone.
+        environ: the process environment; decides where neither ``site`` nor ``python`` is given.
+            PYTHONPYCACHEPREFIX in it tells where the target's byte code lies.
+        origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
+    """
+
+    site: str | None = None
+    python: str | None = None
+    registries: tuple[str, ...] = ()
+    distribution: str | None = None
+    environ: Mapping[str, str] = MappingProxyType({})
+    origin: str | None = None
+
+
+class Clock(NamedTuple):
+    """The time of the command: ``now`` in whole seconds since the epoch, ``stamp`` the same as ISO 8601 with ``Z``.
+
+    Both come from SOURCE_DATE_EPOCH where it is set, so that image builds stay reproducible.
+    """
+
+    now: int
+    stamp: str

@@ -1,0 +1,34 @@
+"""``recover``: finish or roll back an unfinished transaction. Every writing verb does the same first."""
+
+from __future__ import annotations
+
+from patchctl.commands.change import recovery_notes
+from patchctl.commands.place import Place
+from patchctl.commands.report import Change, Report
+from patchctl.commands.scene import gather
+from patchctl.transaction import recover as settle
+
+
+def recover(place: Place, *, dry_run: bool = False, wait: float = 0.0) -> Report:
+    """Finish or roll back what a killed transaction left.
+
+    Args:
+        place: where.
+        dry_run: say what would be done.
+        wait: seconds to wait for another patchctl.
+    """
+    scene = gather(place)
+    journal = scene.journal
+    if dry_run and journal is not None:
+        verb = "its last steps would be finished" if journal.committed else "it would be rolled back"
+        change = Change(state="planned", id=journal.transaction, paths=journal.paths)
+        note = f"an unfinished transaction ({journal.transaction}) is there; {verb}"
+        return Report(command="recover", target=scene.target, change=change, notes=(note,))
+    # Even without a journal a killed process may have left temporary files; where there are none nothing is written.
+    prefix = place.environ.get("PYTHONPYCACHEPREFIX") or None
+    recovered = None if dry_run else settle(scene.target.site, wait=wait, pycache_prefix=prefix)
+    if recovered is None:
+        return Report(command="recover", target=scene.target, notes=("nothing to recover",), warnings=scene.warnings)
+    state = "finished" if recovered.committed else "rolled-back"
+    change = Change(state=state, id=recovered.transaction, paths=recovered.paths)
+    return Report(command="recover", target=scene.target, change=change, notes=recovery_notes(recovered))

@@ -1,0 +1,73 @@
+"""``revert``: take entries out, byte for byte; with a hold, so that a bare ``apply`` does not bring them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from patchctl.commands.change import Proposal, carry_out
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.report import Report
+from patchctl.commands.scene import Scene
+from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.errors import Problem
+from patchctl.model import Hold
+from patchctl.verdict import Assessment
+
+
+def revert(
+    place: Place,
+    clock: Clock,
+    ids: Sequence[str] = (),
+    *,
+    everything: bool = False,
+    hold: str | None = None,
+    dry_run: bool = False,
+    wait: float = 0.0,
+) -> Report:
+    """Take entries out.
+
+    Args:
+        place: where.
+        clock: when.
+        ids: entries to take out.
+        everything: every recorded entry.
+        hold: reason for which they stay out from now on.
+        dry_run: plan only.
+        wait: seconds to wait for another patchctl.
+    """
+
+    def propose(scene: Scene) -> Proposal:
+        recorded = [receipt.id for receipt in scene.site.ledger.receipts]
+        wanted = recorded if everything else list(dict.fromkeys(ids))
+        # A receipt whose diff is gone cannot be judged, but what lies below it is recorded: it can still go.
+        judged = named_assessments(scene, [id_ for id_ in wanted if id_ not in scene.unknown])
+        leaving = [id_ for id_ in wanted if id_ in recorded]
+        holds = dict(scene.site.ledger.holds)
+        if hold is not None:
+            holds |= {id_: Hold(id=id_, reason=hold, since=clock.stamp) for id_ in wanted}
+        return Proposal(
+            steps=tuple(kept_steps(scene, but=leaving)),
+            leaving=tuple(leaving),
+            holds=holds,
+            refused=still_required(scene, leaving),
+            notes=tuple(f"{found.id} is not applied" for found in judged if found.candidate.receipt is None),
+        )
+
+    return carry_out("revert", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+
+
+def still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]:
+    """Say which entries cannot go, because an entry that stays requires them."""
+    problems = []
+    for found in scene.assessments:
+        if found.candidate.receipt is None or found.id in leaving:
+            continue
+        for needed in found.candidate.receipt.requires:
+            if needed in leaving:
+                problems.append(_required(needed, found))
+    return tuple(problems)
+
+
+def _required(needed: str, by: Assessment) -> Problem:
+    message = f"{needed} cannot go: {by.id} is applied and requires it"
+    return Problem(code="required", message=message, hint=f"patchctl revert {by.id} {needed}", patch=needed)

@@ -1,0 +1,94 @@
+"""``status`` and ``check``: judge and say; nothing is written, not even a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from patchctl.commands.place import Place
+from patchctl.commands.report import Report
+from patchctl.commands.scene import Scene, gather
+from patchctl.commands.stack import named_assessments
+from patchctl.errors import Outcome, Problem
+from patchctl.patch import Kind
+from patchctl.transaction import JournalState
+from patchctl.verdict import Action, Assessment, Need
+
+_DUE = frozenset({Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT})
+
+
+def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False) -> Report:
+    """Say how every entry that concerns this environment stands.
+
+    Args:
+        place: where.
+        ids: show these alone, whether they concern this environment or not.
+        everything: the not-concerned too.
+    """
+    scene = gather(place)
+    outcome = Outcome.UNFINISHED if scene.journal is not None else Outcome.OK
+    return _report("status", scene, place, ids, outcome, everything=everything)
+
+
+def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Report:
+    """Judge for a start script: ATTENTION when something is due, UNFINISHED for an open journal.
+
+    Args:
+        place: where.
+        ids: judge these alone; empty: all.
+        strict: count advice too: held, optional, advisory and retire.
+    """
+    scene = gather(place)
+    if scene.journal is not None:
+        return _report("check", scene, place, ids, Outcome.UNFINISHED, everything=False)
+    report = _report("check", scene, place, ids, Outcome.OK, everything=False)
+    outcome = Outcome.OK
+    if any(found.action in _DUE or (strict and _advice(found)) for found in report.assessments):
+        outcome = Outcome.ATTENTION
+    if any(not ids or problem.patch in ids for problem in scene.errors):
+        outcome = outcome.worse(Outcome.CANNOT_ANSWER)
+    return _report("check", scene, place, ids, outcome, everything=False)
+
+
+def _advice(found: Assessment) -> bool:
+    if found.action is Action.RETIRE or found.need is Need.HELD:
+        return True
+    if found.need is Need.OPTIONAL:
+        return True
+    patch = found.candidate.patch
+    return found.need is Need.WANTED and patch is not None and patch.kind is Kind.ADVISORY
+
+
+def _report(
+    command: str, scene: Scene, place: Place, ids: Sequence[str], outcome: Outcome, *, everything: bool
+) -> Report:
+    shown = scene.in_registry_order()
+    if scene.journal is None and ids:
+        named = {found.id for found in named_assessments(scene, ids)}
+        shown = tuple(found for found in shown if found.id in named)
+    if place.distribution is not None:
+        shown = tuple(found for found in shown if place.distribution in _distributions(found))
+    return Report(
+        command=command,
+        outcome=outcome,
+        target=scene.target,
+        assessments=shown,
+        named=tuple(ids),
+        everything=everything,
+        journal=scene.journal,
+        warnings=scene.warnings,
+        errors=(*_unfinished(scene.journal), *scene.errors),
+    )
+
+
+def _unfinished(journal: JournalState | None) -> tuple[Problem, ...]:
+    if journal is None:
+        return ()
+    message = f"transaction {journal.transaction} is unfinished: nothing can be said of the files until it is settled"
+    hint = "patchctl recover settles it, unless another patchctl is at work right now"
+    return (Problem(code="unfinished-transaction", message=message, hint=hint),)
+
+
+def _distributions(found: Assessment) -> set[str]:
+    candidate = found.candidate
+    named = {variant.distribution for variant in candidate.patch.variants} if candidate.patch is not None else set()
+    return named | {diff.distribution for diff in candidate.recorded}
