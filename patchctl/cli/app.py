@@ -1,0 +1,43 @@
+"""The typer application."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from patchctl import __version__
+from patchctl.cli import readers, writers
+
+app = typer.Typer(
+    name="patchctl",
+    help="Keeps installed Python packages patched, safely, until upstream makes the patch unnecessary.",
+    epilog="Exit codes: 0 ok, 1 attention or refused, 2 usage, 3 cannot answer, 4 unfinished transaction, 5 busy, "
+    "70 a bug in patchctl, 130/143 interrupted and rolled back.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # no boxes: help and usage errors are read through pipes too
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+readers.register(app)
+writers.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"patchctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Keeps installed Python packages patched, safely, until upstream makes the patch unnecessary."""
+
+
+def main() -> None:
+    """Run the console script; exits with the code of the contract."""
+    app(prog_name="patchctl")

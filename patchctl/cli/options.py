@@ -1,0 +1,80 @@
+"""The options that every verb takes, and how they reach it as one value."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+_Site = Annotated[str | None, typer.Option("--site", metavar="DIR", help="The site directory to work on.")]
+_Python = Annotated[
+    str | None, typer.Option("--python", metavar="PATH", help="The interpreter whose environment to work on.")
+]
+_Registry = Annotated[
+    list[str] | None,
+    typer.Option("--registry", metavar="DIR", help="Use this registry instead of the bundled one; repeatable."),
+]
+_Distribution = Annotated[
+    str | None, typer.Option("--distribution", metavar="NAME", help="Look at this distribution alone.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+_Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only; the exit code is the answer.")]
+_Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say where every setting came from.")]
+_NoColor = Annotated[bool, typer.Option("--no-color", help="No colour.")]
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries by id.", show_default=False)]
+SomeIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Entries by id.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and show, write nothing.")]
+Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait this long for another patchctl.")]
+
+
+class Common(NamedTuple):
+    """What every verb takes, as given on the command line."""
+
+    site: str | None
+    python: str | None
+    registry: tuple[str, ...]
+    distribution: str | None
+    json: bool
+    quiet: bool
+    verbose: bool
+    no_color: bool
+
+
+_COMMON = {
+    "site": (_Site, None),
+    "python": (_Python, None),
+    "registry": (_Registry, None),
+    "distribution": (_Distribution, None),
+    "json": (_Json, False),
+    "quiet": (_Quiet, False),
+    "verbose": (_Verbose, False),
+    "no_color": (_NoColor, False),
+}
+
+
+def with_common(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the common options: typer sees them all, the verb gets them as its first argument.
+
+    Written once, so that no verb can forget one of them.
+    """
+    own = list(inspect.signature(verb, eval_str=True).parameters.values())[1:]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _COMMON.items()
+    ]
+
+    @functools.wraps(verb)
+    def wrapper(**given: Any) -> None:
+        common = {name: given.pop(name) for name in _COMMON}
+        common["registry"] = tuple(common["registry"] or ())
+        verb(Common(**common), **given)
+
+    wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]
+    )
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
+    return wrapper

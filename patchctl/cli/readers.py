@@ -1,0 +1,58 @@
+"""The verbs that only read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from patchctl.cli.options import Common, Ids, with_common
+from patchctl.cli.runner import run
+
+
+def register(app: typer.Typer) -> None:
+    """Add the reading verbs to ``app``."""
+    app.command("status")(status)
+    app.command("check")(check)
+    app.command("list")(list_)
+    app.command("show")(show)
+
+
+@with_common
+def status(
+    common: Common,
+    ids: Ids = None,
+    everything: Annotated[bool, typer.Option("--all", help="The entries that do not concern this one too.")] = False,
+) -> None:
+    """Say how every entry that concerns this environment stands: build, verdict, fixes, need, what is due."""
+    from patchctl.commands.status import status as act
+
+    run("status", common, lambda place, _: act(place, ids or (), everything=everything))
+
+
+@with_common
+def check(
+    common: Common,
+    ids: Ids = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Count advice too: held, optional, retire.")] = False,
+) -> None:
+    """Exit 0 when nothing is due, 1 when something is: for CI and start scripts."""
+    from patchctl.commands.status import check as act
+
+    run("check", common, lambda place, _: act(place, ids or (), strict=strict))
+
+
+@with_common
+def list_(common: Common) -> None:
+    """List the registry's entries, and everything that is broken in it."""
+    from patchctl.commands.listing import list_entries
+
+    run("list", common, lambda place, _: list_entries(place))
+
+
+@with_common
+def show(common: Common, id_: Annotated[str, typer.Argument(metavar="ID", help="The entry.")]) -> None:
+    """Show one entry whole: why, how, fixes with claims and evidence, avoidance, the diff."""
+    from patchctl.commands.listing import show as act
+
+    run("show", common, lambda place, _: act(place, id_))

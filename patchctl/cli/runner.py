@@ -1,0 +1,144 @@
+"""The one error boundary, the exit codes, and who prints what where."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+import typer
+
+from patchctl.cli.options import Common
+from patchctl.cli.settings import Settings, clock, resolve
+from patchctl.commands import Clock, Place, Report
+from patchctl.errors import Outcome, PatchctlError, Problem
+
+EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.OK: 0,
+    Outcome.ATTENTION: 1,
+    Outcome.USAGE: 2,
+    Outcome.CANNOT_ANSWER: 3,
+    Outcome.UNFINISHED: 4,
+    Outcome.BUSY: 5,
+    Outcome.BUG: 70,
+    Outcome.INTERRUPTED: 130,
+    Outcome.TERMINATED: 143,
+}
+_READERS = frozenset({"status", "check", "list", "show"})
+
+
+def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:
+    """Call one command and end the process with its exit code.
+
+    Args:
+        verb: the command's name, for a report that an error cut short.
+        common: the common options.
+        act: the command, given place and clock.
+    """
+    settings = None
+    try:
+        settings = resolve(common, os.environ)
+        report = act(settings.place, clock(os.environ, time.time()))
+    except PatchctlError as error:
+        report = Report(command=verb, outcome=error.outcome, errors=(error.problem,))
+    except KeyboardInterrupt:
+        problem = Problem(code="interrupted", message="interrupted; nothing was left half done")
+        report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))
+    except Exception as error:
+        report = _bug(verb, error, verbose=common.verbose)
+    code = EXIT_CODES[report.outcome]
+    try:
+        _emit(report, code, common, settings)
+    except BrokenPipeError:
+        # The reader went away (`patchctl status | head -1`): nothing more can be said, the exit code still stands.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(code)
+
+
+def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
+    import traceback
+
+    detail = traceback.format_exc() if verbose else f"{type(error).__name__}: {error}"
+    problem = Problem(
+        code="bug",
+        message=f"this is a bug in patchctl, please report it: {detail}",
+        hint=None if verbose else "run it again with -v for the traceback",
+    )
+    return Report(command=verb, outcome=Outcome.BUG, errors=(problem,))
+
+
+def _emit(report: Report, code: int, common: Common, settings: Settings | None) -> None:
+    if common.verbose and settings is not None:
+        _say_sources(settings)
+    if common.json:
+        from patchctl.render.document import as_json
+
+        _write(as_json(report, code))
+        return
+    no_color = common.no_color or (settings is not None and settings.no_color)
+    if not common.quiet and not _failed(report):
+        _answer(report, colour=not no_color)
+    _complain(report, common, colour=not no_color)
+
+
+def _failed(report: Report) -> bool:
+    """Nothing came of it: the answer is the error, and stdout stays empty."""
+    if report.outcome is Outcome.OK or report.change is not None:
+        return False
+    return report.command not in _READERS or (report.target is None and report.listing is None)
+
+
+def _answer(report: Report, *, colour: bool) -> None:
+    planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
+    if sys.stdout.isatty():
+        import shutil
+
+        from patchctl.render.terminal import as_terminal, diff_for_terminal
+
+        width = shutil.get_terminal_size().columns
+        _write(as_terminal(report, colour=colour, width=width))
+        if planned:
+            _write(diff_for_terminal(planned, colour=colour))
+        return
+    from patchctl.render.plain import as_plain
+
+    _write(as_plain(report))
+    if planned:
+        from patchctl.render.diffs import edits_as_diff
+
+        sys.stdout.flush()
+        sys.stdout.buffer.write(edits_as_diff(planned))
+        sys.stdout.flush()
+
+
+def _write(text: str) -> None:
+    # A C locale must not turn a foreign character into a crash.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _complain(report: Report, common: Common, *, colour: bool) -> None:
+    if not report.errors and (common.quiet or not report.warnings):
+        return
+    from patchctl.render.problems import problem_text
+
+    tinted = colour and sys.stderr.isatty()
+    lines = []
+    if _failed(report) and report.target is not None:
+        from patchctl.render.problems import environment_text
+
+        lines.append(environment_text(report.target))
+    if not common.quiet:
+        lines += [problem_text(problem, label="warning", colour=tinted) for problem in report.warnings]
+    lines += [problem_text(problem, label="error", colour=tinted) for problem in report.errors]
+    sys.stderr.write("".join(line + "\n" for line in lines))
+
+
+def _say_sources(settings: Settings) -> None:
+    from patchctl.render.escape import visible
+
+    for name, value, source in settings.sources:
+        sys.stderr.write(f"setting: {name} = {visible(value)} ({source})\n")

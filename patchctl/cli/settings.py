@@ -1,0 +1,106 @@
+"""Places and formats may come from the environment; decisions never do.
+
+A variable that could decide (``PATCHCTL_DRY_RUN=1``) is refused rather than ignored: whoever set it believes in it.
+Under sudo an environment variable never selects a registry, since ``sudo -E`` would carry it across users.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from patchctl.cli.options import Common
+from patchctl.commands import Clock, Place
+from patchctl.errors import UsageError
+
+_PLACES = ("PATCHCTL_SITE", "PATCHCTL_PYTHON", "PATCHCTL_REGISTRY", "PATCHCTL_NO_COLOR")
+_DECISIONS = ("DRY_RUN", "ASSUME_BUILD", "DESPITE_FIX", "STRICT", "ALL", "HOLD", "REASON", "WAIT")
+
+
+class Settings(NamedTuple):
+    """Where to work, and for ``-v`` the source of every setting: (name, value, source)."""
+
+    place: Place
+    no_color: bool
+    sources: tuple[tuple[str, str, str], ...]
+
+
+def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
+    """Combine the command line with the environment.
+
+    Raises:
+        UsageError: a variable tries to decide, or to select a registry under sudo.
+    """
+    _refuse_decisions(environ)
+    sources: list[tuple[str, str, str]] = []
+    site, python = common.site, common.python
+    if site is None and python is None:
+        site = _from(environ, "PATCHCTL_SITE", "site", sources)
+        python = None if site is not None else _from(environ, "PATCHCTL_PYTHON", "python", sources)
+    else:
+        name, value = ("site", site) if site is not None else ("python", python)
+        sources.append((name, str(value), f"--{name}"))
+    chosen_by = sources[0][2] if sources and sources[0][2].startswith("PATCHCTL_") else None
+    registries = common.registry
+    if registries:
+        sources += [("registry", folder, "--registry") for folder in registries]
+    else:
+        given = _from(environ, "PATCHCTL_REGISTRY", "registry", sources)
+        if given is not None and environ.get("SUDO_UID"):
+            raise UsageError(
+                "registry-under-sudo",
+                "PATCHCTL_REGISTRY does not select a registry under sudo",
+                hint=f"name it: --registry {given}",
+            )
+        registries = tuple(folder for folder in (given or "").split(os.pathsep) if folder)
+        if not registries:
+            sources.append(("registry", "bundled", "default"))
+    place = Place(
+        site=site,
+        python=python,
+        registries=registries,
+        distribution=common.distribution,
+        environ=environ,
+        origin=chosen_by,
+    )
+    no_color = common.no_color or bool(environ.get("PATCHCTL_NO_COLOR")) or bool(environ.get("NO_COLOR"))
+    return Settings(place=place, no_color=no_color or environ.get("TERM") == "dumb", sources=tuple(sources))
+
+
+def clock(environ: Mapping[str, str], now: float) -> Clock:
+    """Return the time of this command: SOURCE_DATE_EPOCH where it is set, else ``now`` (seconds since the epoch).
+
+    Raises:
+        UsageError: SOURCE_DATE_EPOCH is no whole number of seconds.
+    """
+    from datetime import datetime, timezone
+
+    given = environ.get("SOURCE_DATE_EPOCH")
+    try:
+        second = int(given) if given else int(now)
+        stamp = datetime.fromtimestamp(second, tz=timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError("bad-epoch", f"SOURCE_DATE_EPOCH is not a time in whole seconds: {given!r}") from None
+    return Clock(now=second, stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _from(environ: Mapping[str, str], variable: str, name: str, sources: list[tuple[str, str, str]]) -> str | None:
+    value = environ.get(variable) or None
+    if value is not None:
+        sources.append((name, value, variable))
+    return value
+
+
+def _refuse_decisions(environ: Mapping[str, str]) -> None:
+    for variable in environ:
+        if not variable.startswith("PATCHCTL_") or variable in _PLACES:
+            continue
+        name = variable.removeprefix("PATCHCTL_")
+        if name in _DECISIONS or name.startswith("ALLOW_"):
+            option = "--" + name.lower().replace("_", "-")
+            raise UsageError(
+                "decision-in-environment",
+                f"{variable} is set, but decisions are taken on the command line alone",
+                hint=f"unset {variable}; say {option} where you mean it",
+            )

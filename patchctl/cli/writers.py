@@ -1,0 +1,135 @@
+"""The verbs that write. Each has ``--dry-run``: plan and show, write nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from patchctl.cli.options import Common, DryRun, Ids, SomeIds, Wait, with_common
+from patchctl.cli.runner import run
+from patchctl.commands import Clock, Place, Report
+from patchctl.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the writing verbs to ``app``."""
+    for name, verb in (
+        ("apply", apply),
+        ("revert", revert),
+        ("hold", hold),
+        ("unhold", unhold),
+        ("retire", retire),
+        ("recover", recover),
+    ):
+        app.command(name)(verb)
+
+
+@with_common
+def apply(
+    common: Common,
+    ids: Ids = None,
+    everything: Annotated[bool, typer.Option("--all", help="The optional entries too.")] = False,
+    despite_fix: Annotated[
+        bool, typer.Option("--despite-fix", help="With ID: apply although the installed bytes prove the fix.")
+    ] = False,
+    assume_build: Annotated[
+        str | None,
+        typer.Option("--assume-build", metavar="BUILD", help="With ID: the detected build string is wrong, use this."),
+    ] = None,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
+    """Bring entries in: the named ones, all or nothing; without ID every wanted one that is due."""
+    from patchctl.commands.apply import apply as act
+
+    def command(place: Place, clock: Clock) -> Report:
+        if ids and everything:
+            raise UsageError("all-with-ids", "--all and entries by id exclude each other")
+        if not ids and (despite_fix or assume_build is not None):
+            raise UsageError("decision-without-id", "--despite-fix and --assume-build need the entries by id")
+        return act(
+            place,
+            clock,
+            ids or (),
+            everything=everything,
+            despite_fix=despite_fix,
+            assume_build=assume_build,
+            dry_run=dry_run,
+            wait=wait,
+        )
+
+    run("apply", common, command)
+
+
+@with_common
+def revert(
+    common: Common,
+    ids: Ids = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every applied entry.")] = False,
+    hold_reason: Annotated[
+        str | None,
+        typer.Option("--hold", metavar="REASON", help="Also keep a bare apply from bringing them back."),
+    ] = None,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
+    """Take entries out, byte for byte."""
+    from patchctl.commands.revert import revert as act
+
+    def command(place: Place, clock: Clock) -> Report:
+        if bool(ids) is everything:
+            raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
+        reason = hold_reason if hold_reason is None else _one_line(hold_reason)
+        return act(place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait)
+
+    run("revert", common, command)
+
+
+@with_common
+def hold(
+    common: Common,
+    ids: SomeIds,
+    reason: Annotated[str, typer.Option("--reason", help="Why; shown in every status.")],
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
+    """Keep entries as they are, in or out, whatever the registry says."""
+    from patchctl.commands.hold import hold as act
+
+    run(
+        "hold",
+        common,
+        lambda place, clock: act(place, clock, ids, reason=_one_line(reason), dry_run=dry_run, wait=wait),
+    )
+
+
+@with_common
+def unhold(common: Common, ids: SomeIds, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+    """Take holds back."""
+    from patchctl.commands.hold import unhold as act
+
+    run("unhold", common, lambda place, clock: act(place, clock, ids, dry_run=dry_run, wait=wait))
+
+
+@with_common
+def retire(common: Common, ids: Ids = None, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+    """Take out what the installed bytes prove fixed, and record the proof."""
+    from patchctl.commands.retire import retire as act
+
+    run("retire", common, lambda place, clock: act(place, clock, ids or (), dry_run=dry_run, wait=wait))
+
+
+@with_common
+def recover(common: Common, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+    """Finish or roll back an unfinished transaction; every writing verb does it first."""
+    from patchctl.commands.recover import recover as act
+
+    run("recover", common, lambda place, _: act(place, dry_run=dry_run, wait=wait))
+
+
+def _one_line(reason: str) -> str:
+    text = " ".join(reason.split())
+    if not text:
+        raise UsageError("empty-reason", "a hold needs a reason", hint='for example: --reason "waiting for 0.26"')
+    return text

@@ -1,0 +1,273 @@
+"""The JSON document: one envelope for all verbs, published as a schema in ``docs/schemas/report.schema.json``.
+
+Keys are snake_case, values kebab-case, paths POSIX relative to the site, absent is null, entries come in registry
+order. Nothing in it is a time. ``SCHEMA`` changes only on a breaking change; new keys may appear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patchctl import __version__
+from patchctl.build import parse_build
+from patchctl.commands import Change, Listing, Report
+from patchctl.errors import Problem
+from patchctl.evidence import FixFinding
+from patchctl.model import EvidenceItem, FileEdit, Fix, Target, sha256_hex
+from patchctl.patch import Patch
+from patchctl.verdict import Assessment, Need, SourceDiff
+
+SCHEMA = 1
+Json = dict[str, Any]
+
+
+def as_json(report: Report, exit_code: int) -> str:
+    """Return the document as text, with a final newline; every non-ASCII or control character is escaped."""
+    import json
+
+    return json.dumps(document(report, exit_code), indent=2) + "\n"
+
+
+def document(report: Report, exit_code: int) -> Json:
+    """Return the document as plain values."""
+    shown = [found for found in report.assessments if report.everything or concerns(found, report)]
+    body: Json = {
+        "schema": SCHEMA,
+        "patchctl": __version__,
+        "command": report.command,
+        "exit_code": exit_code,
+        "target": _target(report.target) if report.target is not None else None,
+        "transaction": _transaction(report),
+        "patches": [_patch(found) for found in shown],
+        "notes": list(report.notes),
+        "warnings": [_problem(problem) for problem in report.warnings],
+        "errors": [_problem(problem) for problem in report.errors],
+    }
+    if report.listing is not None:
+        body |= _listing(report.listing)
+    return body
+
+
+def concerns(found: Assessment, report: Report) -> bool:
+    """Return whether an entry is shown when not everything was asked for."""
+    return found.need is not Need.NOT_CONCERNED or found.id in report.named
+
+
+def _target(target: Target) -> Json:
+    distributions = []
+    for name, found in target.distributions.items():
+        build = parse_build(found.build)
+        distributions.append(
+            {
+                "name": name,
+                "build": found.build,
+                "public": build.public,
+                "label": build.label,
+                "fingerprint": found.fingerprint,
+                "installer": found.installer,
+                "record": f"{found.info}/RECORD" if found.record is not None else None,
+                "source_build": found.source_build,
+                "editable": found.editable,
+            }
+        )
+    return {
+        "site": target.site,
+        "python": target.python,
+        "origin": target.origin,
+        "distributions": distributions,
+        "passed_over": list(target.passed_over),
+    }
+
+
+def _transaction(report: Report) -> Json | None:
+    if report.change is not None:
+        return _change(report.change)
+    if report.journal is None:
+        return None
+    return _change(Change(state="unfinished", id=report.journal.transaction, paths=report.journal.paths))
+
+
+def _change(change: Change) -> Json:
+    return {
+        "id": change.id,
+        "state": change.state,
+        "applied": list(change.applied),
+        "reverted": list(change.reverted),
+        "retired": list(change.retired),
+        "held": list(change.held),
+        "unheld": list(change.unheld),
+        "files": [_edit(edit) for edit in change.edits]
+        + [{"path": path, "kind": None, "before": None, "after": None} for path in change.paths],
+    }
+
+
+def _edit(edit: FileEdit) -> Json:
+    return {
+        "path": edit.path,
+        "kind": edit.kind.value,
+        "before": sha256_hex(edit.before) if edit.before is not None else None,
+        "after": sha256_hex(edit.after) if edit.after is not None else None,
+    }
+
+
+def _patch(found: Assessment) -> Json:
+    candidate = found.candidate
+    patch, receipt = candidate.patch, candidate.receipt
+    known = patch or receipt
+    return {
+        "id": found.id,
+        "kind": _word(patch.kind if patch is not None else receipt.kind if receipt is not None else None),
+        "severity": patch.severity.value if patch is not None else None,
+        "title": known.title if known is not None else None,
+        "revision": patch.revision if patch is not None else None,
+        "applied_revision": receipt.revision if receipt is not None else None,
+        "match": {"rule": candidate.rule.value, "reason": candidate.reason},
+        "variants": [_variant(diff) for diff in candidate.due],
+        "verdict": _word(found.verdict),
+        "need": found.need.value,
+        "action": found.action.value,
+        "reason": found.reason,
+        "hold": candidate.hold.reason if candidate.hold is not None else None,
+        "assumed_build": candidate.assumed,
+        "despite_fix": receipt.despite_fix if receipt is not None else False,
+        "fixes": [_fix_finding(finding) for finding in candidate.fixes],
+        "files": [
+            {
+                "path": file.path,
+                "fit": file.fit.value,
+                "pristine": file.pristine,
+                "sha256": file.sha256,
+                "reason": file.obstacle or file.reason,
+                "hunks": [
+                    {"number": hunk.number, "line": hunk.line, "offset": hunk.offset, "reason": hunk.reason}
+                    for hunk in file.hunks
+                ],
+            }
+            for file in found.files
+        ],
+    }
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(getattr(value, "value", value))
+
+
+def _variant(diff: SourceDiff) -> Json:
+    return {
+        "distribution": diff.distribution,
+        "diff": diff.name,
+        "sha256": diff.sha256,
+        "match": {"rule": diff.rule.value, "reason": diff.reason},
+    }
+
+
+def _fix_finding(finding: FixFinding) -> Json:
+    return {
+        "ref": finding.fix.ref,
+        "role": finding.fix.role.value,
+        "claim": finding.fix.claimed,
+        "claimed": finding.claimed,
+        "status": finding.status.value,
+        "reason": finding.reason,
+        "evidence": [
+            {
+                "file": item.item.file or None,
+                "symbol": item.item.symbol,
+                "status": item.status.value,
+                "reason": item.reason,
+                "elsewhere": list(item.elsewhere),
+            }
+            for item in finding.items
+        ],
+    }
+
+
+def _problem(problem: Problem) -> Json:
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "hint": problem.hint,
+        "patch": problem.patch,
+        "path": problem.path,
+        "line": problem.line,
+        "key": problem.key,
+    }
+
+
+def _listing(listing: Listing) -> Json:
+    diffs = dict(listing.diffs)
+    return {
+        "registries": [{"path": root.path, "name": root.name, "revision": root.revision} for root in listing.roots],
+        "entries": [_entry(entry, diffs, detailed=listing.detailed) for entry in listing.entries],
+    }
+
+
+def _entry(entry: Patch, diffs: dict[str, bytes], *, detailed: bool) -> Json:
+    brief: Json = {
+        "id": entry.id,
+        "kind": entry.kind.value,
+        "severity": entry.severity.value,
+        "title": entry.title,
+        "revision": entry.revision,
+        "default": entry.default,
+        "distributions": list(dict.fromkeys(variant.distribution for variant in entry.variants)),
+    }
+    if not detailed:
+        return brief
+    return brief | {
+        "why": entry.why,
+        "how": entry.how,
+        "removal": entry.removal,
+        "requires": list(entry.requires),
+        "conflicts": list(entry.conflicts),
+        "replaces": list(entry.replaces),
+        "variants": [
+            {
+                "distribution": variant.distribution,
+                "diff": variant.diff,
+                "sha256": variant.sha256,
+                "strip": variant.strip,
+                "builds": list(variant.rule.builds),
+                "versions": variant.rule.versions,
+                "label": variant.rule.label if isinstance(variant.rule.label, str) else list(variant.rule.label),
+                "text": diffs[variant.diff].decode("utf-8", "replace") if variant.diff in diffs else None,
+            }
+            for variant in entry.variants
+        ],
+        "fixes": [_fix(fix) for fix in entry.fixes],
+        "avoid": [
+            {
+                "args": list(avoid.args),
+                "env": dict(avoid.env),
+                "remove_args": list(avoid.remove_args),
+                "when": avoid.when,
+                "cost": avoid.cost,
+            }
+            for avoid in entry.avoid
+        ],
+        "signal": entry.signal.log if entry.signal is not None else None,
+    }
+
+
+def _fix(fix: Fix) -> Json:
+    return {
+        "ref": fix.ref,
+        "role": fix.role.value,
+        "claim": fix.claimed,
+        "source": fix.source,
+        "note": fix.note,
+        "distribution": fix.distribution,
+        "evidence": [_evidence(item) for item in fix.evidence],
+    }
+
+
+def _evidence(item: EvidenceItem) -> Json:
+    return {
+        "file": item.file or None,
+        "symbol": item.symbol,
+        "contains": item.contains,
+        "absent": item.absent,
+        "matches": item.matches,
+        "diff": item.diff is not None,
+        "any": [_evidence(other) for other in item.alternatives],
+    }

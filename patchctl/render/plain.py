@@ -1,0 +1,131 @@
+"""One record a line, tab-separated, for pipes and logs: no box, no colour, no wrapping.
+
+The first field names the kind of record; the fields after it are ``key=value`` where a value may be missing, so that
+``grep`` and ``cut`` are enough to read it. Values are escaped onto one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from patchctl.commands import Change, Listing, Report
+from patchctl.model import Fix, Target
+from patchctl.patch import Patch
+from patchctl.render.document import concerns
+from patchctl.render.escape import visible
+from patchctl.render.words import evidence_text, restart_advice, summary
+from patchctl.verdict import Assessment
+
+
+def as_plain(report: Report) -> str:
+    """Return the answer as lines, each ended by a newline."""
+    return "".join(line + "\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    if report.target is not None:
+        yield from _environment(report.target)
+    if report.journal is not None:
+        yield _record("unfinished", report.journal.transaction, *(f"path={path}" for path in report.journal.paths))
+    if report.listing is not None:
+        yield from _listing(report.listing)
+    for found in report.assessments:
+        if report.everything or concerns(found, report):
+            yield from _entry(found)
+            if report.change is None:
+                yield from _fixes(found)
+    if report.change is not None:
+        yield from _change(report.change)
+    for note in (*report.notes, *restart_advice(report), *summary(report)):
+        yield _record("note", note)
+
+
+def _record(*fields: str) -> str:
+    return "\t".join(visible(field) for field in fields)
+
+
+def _environment(target: Target) -> Iterator[str]:
+    builds = [f"{name}={found.build}" for name, found in target.distributions.items()]
+    yield _record("environment", target.site, f"chosen-by={target.origin}", *builds)
+
+
+def _entry(found: Assessment) -> Iterator[str]:
+    yield _record(
+        "entry",
+        found.id,
+        f"action={found.action.value}",
+        f"verdict={found.verdict.value if found.verdict is not None else '-'}",
+        f"need={found.need.value}",
+        f"match={found.candidate.rule.value}",
+        f"match-reason={found.candidate.reason}",
+        f"reason={found.reason}",
+    )
+
+
+def _fixes(found: Assessment) -> Iterator[str]:
+    for finding in found.candidate.fixes:
+        yield _record(
+            "fix", found.id, finding.fix.ref, f"role={finding.fix.role.value}", f"status={finding.status.value}"
+        )
+
+
+def _change(change: Change) -> Iterator[str]:
+    for name in ("applied", "reverted", "retired", "held", "unheld"):
+        for id_ in getattr(change, name):
+            yield _record(name, id_, f"state={change.state}")
+    for edit in change.edits:
+        yield _record("file", edit.path, f"edit={edit.kind.value}", f"state={change.state}")
+    for path in change.paths:
+        yield _record("file", path, f"state={change.state}")
+
+
+def _listing(listing: Listing) -> Iterator[str]:
+    for root in listing.roots:
+        yield _record("registry", root.path, f"name={root.name}", f"revision={root.revision}")
+    for entry in listing.entries:
+        yield _record(
+            "entry",
+            entry.id,
+            f"kind={entry.kind.value}",
+            f"severity={entry.severity.value}",
+            f"revision={entry.revision}",
+            f"default={'yes' if entry.default else 'no'}",
+            f"title={entry.title}",
+        )
+        if listing.detailed:
+            yield from _details(entry, listing)
+
+
+def _details(entry: Patch, listing: Listing) -> Iterator[str]:
+    for key in ("why", "how", "removal"):
+        yield _record(key, " ".join(getattr(entry, key).split()))
+    for relation in ("requires", "conflicts", "replaces"):
+        for id_ in getattr(entry, relation):
+            yield _record(relation, id_)
+    for variant in entry.variants:
+        label = variant.rule.label if isinstance(variant.rule.label, str) else ",".join(variant.rule.label)
+        fields = [f"build={build}" for build in variant.rule.builds]
+        fields += [f"versions={variant.rule.versions}", f"label={label}"] if variant.rule.versions else []
+        yield _record("variant", variant.distribution, f"diff={variant.diff or '-'}", *fields)
+    for fix in entry.fixes:
+        yield from _fix(fix)
+    for avoid in entry.avoid:
+        env = [f"{key}={value}" for key, value in avoid.env.items()]
+        yield _record("avoid", " ".join([*env, *avoid.args]), f"when={avoid.when}", f"cost={avoid.cost}")
+    if entry.signal is not None:
+        yield _record("signal", entry.signal.log)
+    for name, text in listing.diffs:
+        for line in text.decode("utf-8", "surrogateescape").split("\n"):
+            yield f"diff\t{visible(name)}\t{visible(line)}"
+
+
+def _fix(fix: Fix) -> Iterator[str]:
+    yield _record(
+        "fix",
+        fix.ref,
+        f"role={fix.role.value}",
+        f"claim={fix.claimed or '-'}",
+        f"source={fix.source or '-'}",
+    )
+    for item in fix.evidence:
+        yield _record("evidence", fix.ref, evidence_text(item))

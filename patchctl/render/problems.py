@@ -1,0 +1,31 @@
+"""A problem in words: what happened, where, and after a blank line what to do."""
+
+from __future__ import annotations
+
+from patchctl.errors import Problem
+from patchctl.model import Target
+from patchctl.render.escape import visible
+
+_COLOURS = {"error": "31", "warning": "33"}
+
+
+def problem_text(problem: Problem, *, label: str = "error", colour: bool = False) -> str:
+    """Return the problem as lines for stderr; ``label`` is ``error`` or ``warning``."""
+    where = problem_place(problem)
+    head = f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m" if colour else f"{label}:"
+    text = f"{head} {visible(where + ': ' if where else '')}{visible(problem.message)}"
+    return f"{text}\n\nhint: {visible(problem.hint)}" if problem.hint else text
+
+
+def environment_text(target: Target) -> str:
+    """Return the line that names the environment, for an answer that is only errors."""
+    builds = ", ".join(f"{name} {found.build}" for name, found in target.distributions.items())
+    return visible(f"{builds or 'no distribution'} in {target.site} (chosen by {target.origin})")
+
+
+def problem_place(problem: Problem) -> str:
+    """Return file, line and key, such as ``vllm/x/patch.toml:12: variant[0].sha256``; empty when there is none."""
+    if problem.path is None or problem.path in problem.message:
+        return ""
+    where = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
+    return f"{where}: {problem.key}" if problem.key else where

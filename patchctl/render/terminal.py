@@ -1,0 +1,224 @@
+"""What a person reads: the environment on the first line, then one block an entry, what is due first in it.
+
+Colour only underlines what the words say. Rich wraps to the width it is given; its markup is never used, since every
+text here may come from a registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from patchctl.commands import Change, Listing, Report
+from patchctl.model import FileEdit, Fix, Target
+from patchctl.patch import Patch
+from patchctl.render.diffs import edits_as_diff
+from patchctl.render.document import concerns
+from patchctl.render.escape import visible, visible_block
+from patchctl.render.problems import environment_text
+from patchctl.render.words import contradictions, evidence_text, fix_groups, restart_advice, summary
+from patchctl.verdict import Action, Assessment, Need
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {
+    Action.APPLY: "bold yellow",
+    Action.ADOPT: "bold yellow",
+    Action.PORT: "bold red",
+    Action.INSPECT: "bold red",
+    Action.RETIRE: "bold cyan",
+    Action.NONE: "green",
+}
+_INDENT = 4
+
+
+def as_terminal(report: Report, *, colour: bool, width: int) -> str:
+    """Return the answer laid out for a terminal of ``width`` columns, with ANSI colour when ``colour``."""
+    console = _console(colour=colour, width=width)
+    _print_all(console, report)
+    return _text(console)
+
+
+def diff_for_terminal(edits: Iterable[FileEdit], *, colour: bool) -> str:
+    """Return the planned edits as a unified diff for a terminal: coloured, escaped, never wrapped."""
+    console = _console(colour=colour, width=1 << 16)
+    console.print()
+    _print_diff(console, edits_as_diff(edits))
+    return _text(console)
+
+
+def _console(*, colour: bool, width: int) -> Console:
+    import io
+
+    from rich.console import Console
+
+    return Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        no_color=not colour,
+        color_system="standard" if colour else None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+
+
+def _text(console: Console) -> str:
+    """What was printed; Rich pads lines to the full width, which is litter in a copied text."""
+    text = str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the StringIO of _console
+    return "".join(line.rstrip(" ") + "\n" for line in text.split("\n")[:-1])
+
+
+def _print_all(console: Console, report: Report) -> None:
+    if report.target is not None:
+        _print_environment(console, report.target)
+    if report.journal is not None:
+        _line(console, f"unfinished transaction {report.journal.transaction}: run patchctl recover", style="bold red")
+    if report.listing is not None:
+        _print_listing(console, report.listing)
+    for found in report.assessments:
+        if report.everything or concerns(found, report):
+            _print_entry(console, found)
+    if report.change is not None:
+        _print_change(console, report.change)
+    for note in (*report.notes, *restart_advice(report), *summary(report)):
+        _line(console, note, style="bold")
+
+
+def _line(console: Console, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    body = Text(visible(text), style=style, overflow="fold")
+    console.print(Padding(body, (0, 0, 0, indent + hang)) if indent + hang else body)
+
+
+def _field(console: Console, label: str, text: str, *, style: str = "", labels: int = 8) -> None:
+    """One labelled line of an entry, wrapped under itself."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=labels, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(label, style="dim"), Text(visible(text), style=style, overflow="fold"))
+    from rich.padding import Padding
+
+    console.print(Padding(grid, (0, 0, 0, _INDENT)))
+
+
+def _print_environment(console: Console, target: Target) -> None:
+    _line(console, environment_text(target), style="bold")
+    console.print()
+
+
+def _print_entry(console: Console, found: Assessment) -> None:
+    from rich.text import Text
+
+    candidate = found.candidate
+    head = Text(overflow="fold")
+    head.append(f"{found.action.value if found.action is not Action.NONE else 'ok':<8}", style=_STYLES[found.action])
+    head.append(visible(found.id), style="bold")
+    console.print(head)
+    known = candidate.patch or candidate.receipt
+    if known is not None:
+        _line(console, known.title, indent=_INDENT)
+    state = found.verdict.value if found.verdict is not None else "advice only"
+    _field(console, "state", f"{state}, {found.need.value}")
+    for claim in contradictions(found):
+        _field(console, "WARNING", claim, style="bold red")
+    _field(console, "build", f"{candidate.rule.value}: {candidate.reason}")
+    if found.reason != candidate.reason:
+        _field(console, "because", found.reason)
+    for file in found.files:
+        for hunk in file.hunks:
+            if hunk.reason is not None and found.action in {Action.PORT, Action.INSPECT, Action.ADOPT}:
+                near = f" (fits at lines {', '.join(map(str, hunk.candidates[:5]))})" if hunk.candidates else ""
+                _field(console, "hunk", f"{file.path} #{hunk.number}: {hunk.reason}{near}")
+    for status, refs in fix_groups(candidate.fixes):
+        _field(console, "fixes", f"{status}: {', '.join(refs)}")
+    if candidate.hold is not None and found.need is not Need.HELD:
+        _field(console, "hold", candidate.hold.reason)
+    if candidate.assumed is not None:
+        _field(console, "assumed", f"--assume-build {candidate.assumed}")
+    console.print()
+
+
+def _print_change(console: Console, change: Change) -> None:
+    verbs = {
+        "applied": ("applied", "would apply"),
+        "reverted": ("reverted", "would revert"),
+        "retired": ("retired", "would retire"),
+        "held": ("held", "would hold"),
+        "unheld": ("no longer held", "would unhold"),
+    }
+    for name, (done, planned) in verbs.items():
+        ids = getattr(change, name)
+        if ids:
+            _line(console, f"{planned if change.state == 'planned' else done}: {', '.join(ids)}", style="bold green")
+    for edit in change.edits:
+        _line(console, f"{edit.kind.value:<7} {edit.path}", indent=_INDENT)
+    for path in change.paths:
+        _line(console, path, indent=_INDENT)
+
+
+def _print_listing(console: Console, listing: Listing) -> None:
+    for root in listing.roots:
+        _line(console, f"registry {root.name} revision {root.revision} ({root.path})", style="bold")
+    console.print()
+    for entry in listing.entries:
+        _line(console, entry.id, style="bold")
+        default = "default" if entry.default else "only by name or with --all"
+        _field(console, "title", entry.title)
+        _field(console, "kind", f"{entry.kind.value}, {entry.severity.value}, revision {entry.revision}, {default}")
+        if listing.detailed:
+            _print_details(console, entry, listing)
+        console.print()
+
+
+def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
+    for key in ("why", "how", "removal"):
+        _field(console, key, " ".join(getattr(entry, key).split()))
+    for relation in ("requires", "conflicts", "replaces"):
+        if getattr(entry, relation):
+            _field(console, relation, ", ".join(getattr(entry, relation)), labels=9)
+    for variant in entry.variants:
+        label = variant.rule.label if isinstance(variant.rule.label, str) else ", ".join(variant.rule.label)
+        builds = [*variant.rule.builds]
+        builds += [f"{variant.rule.versions} with label {label}"] if variant.rule.versions else []
+        _field(console, "builds", f"{variant.distribution} {'; '.join(builds)} -> {variant.diff or 'no diff'}")
+    for fix in entry.fixes:
+        _print_fix(console, fix)
+    for avoid in entry.avoid:
+        env = [f"{key}={value}" for key, value in avoid.env.items()]
+        _field(console, "avoid", " ".join([*env, *avoid.args]) or "(no flag avoids it)")
+        _field(console, "when", avoid.when)
+        _field(console, "cost", avoid.cost)
+    if entry.signal is not None:
+        _field(console, "signal", entry.signal.log)
+    for name, text in listing.diffs:
+        console.print()
+        _line(console, name, style="bold")
+        _print_diff(console, text)
+
+
+def _print_fix(console: Console, fix: Fix) -> None:
+    claim = f"claimed {fix.claimed}" if fix.claimed else "claimed for no version"
+    _field(console, "fix", f"{fix.ref} ({fix.role.value}): {claim}")
+    for text in (fix.note, fix.source):
+        if text:
+            _field(console, "", text)
+    for item in fix.evidence:
+        _field(console, "proof", evidence_text(item))
+
+
+def _print_diff(console: Console, text: bytes) -> None:
+    from rich.text import Text
+
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in visible_block(text.decode("utf-8", "surrogateescape")).rstrip("\n").split("\n"):
+        console.print(Text(line, style=styles.get(line[:1], ""), overflow="fold"), soft_wrap=True)

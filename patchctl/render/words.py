@@ -1,0 +1,73 @@
+"""Sentences that both the plain and the terminal shape use."""
+
+from __future__ import annotations
+
+from patchctl.commands import Report
+from patchctl.evidence import FixFinding, FixStatus
+from patchctl.model import EvidenceItem, FixRole
+from patchctl.verdict import Action, Assessment
+
+_DUE = (Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT)
+
+
+def restart_advice(report: Report) -> tuple[str, ...]:
+    """After files changed: the running processes still have the old code."""
+    if report.change is None or report.change.state != "committed" or not report.change.edits:
+        return ()
+    changed = sorted({variant.distribution for found in report.assessments for variant in found.candidate.due})
+    names = ["vLLM" if name == "vllm" else name for name in changed] or ["the service's"]
+    return (f"restart your {', '.join(names)} processes for it to take effect: a running process keeps the old code",)
+
+
+def summary(report: Report) -> tuple[str, ...]:
+    """The last line of ``status`` and ``check``: how much is due, and the command to run."""
+    if report.command not in {"status", "check"} or report.journal is not None:
+        return ()
+    due = [found for found in report.assessments if found.action in _DUE]
+    retire = [found for found in report.assessments if found.action is Action.RETIRE]
+    lines = []
+    if due:
+        ready = sum(found.action is Action.APPLY for found in due)
+        rest = len(due) - ready
+        parts = [f"{ready} due: run patchctl apply"] if ready else []
+        parts += [f"{rest} need{'s' if rest == 1 else ''} your attention"] if rest else []
+        lines.append("; ".join(parts))
+    elif report.errors:
+        lines.append("nothing is due among the entries that could be judged")
+    else:
+        lines.append("nothing is due")
+    if retire:
+        lines.append(f"{len(retire)} proven fixed upstream: run patchctl retire")
+    return tuple(lines)
+
+
+def contradictions(found: Assessment) -> tuple[str, ...]:
+    """Claims that the bytes contradict: somebody will believe the version number, so say it loudly."""
+    return tuple(
+        f"{finding.fix.ref} is claimed for this version, but these files do not contain it"
+        for finding in found.candidate.fixes
+        if finding.status is FixStatus.CONTRADICTED and finding.fix.role is FixRole.FIXES
+    )
+
+
+def fix_groups(fixes: tuple[FixFinding, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Group the fixes that count by their status: ``(status, refs)``."""
+    groups: dict[str, list[str]] = {}
+    for finding in fixes:
+        if finding.fix.role is FixRole.FIXES:
+            groups.setdefault(finding.status.value, []).append(finding.fix.ref)
+    return tuple((status, tuple(refs)) for status, refs in groups.items())
+
+
+def evidence_text(item: EvidenceItem) -> str:
+    """One piece of evidence in words."""
+    if item.alternatives:
+        return " or ".join(evidence_text(other) for other in item.alternatives)
+    where = f"{item.symbol} in {item.file}" if item.symbol else item.file
+    if item.contains is not None:
+        return f"{where} contains {item.contains}"
+    if item.absent is not None:
+        return f"{where} does not contain {item.absent}"
+    if item.matches is not None:
+        return f"{where} matches {item.matches}"
+    return "an upstream diff is in"

@@ -1,0 +1,322 @@
+"""What scripts may rely on: one JSON document on every path, exit codes, streams, plain pipes, escaped terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from patchctl.cli.runner import EXIT_CODES
+from patchctl.errors import Outcome
+from patchctl.render.escape import visible
+from tests.registries import add_entry, make_diff, make_registry
+from tests.running import Desk, Done, patchctl, tree
+from tests.sites import make_site, make_venv_layout
+
+PATH = "vllm/engine.py"
+BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
+LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schemas" / "report.schema.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
+HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202edlrow\u2066[bold]markup[/bold]"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    site = make_site(tmp_path, {PATH: BASE}, build="0.25.1")
+    registry = make_registry(tmp_path / "registry")
+    add_entry(registry, "a-low", make_diff({PATH: (BASE, LOW)}))
+    return Desk(site=site, registry=registry)
+
+
+def open_journal(desk: Desk) -> None:
+    """Kill an apply in the middle, so that its journal stays."""
+    script = (
+        "import os, signal, sys\n"
+        "def die(event, args):\n"
+        "    if event == 'os.rename' and str(args[1]).endswith('engine.py'):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.addaudithook(die)\n"
+        "from patchctl.cli import main\n"
+        "main()\n"
+    )
+    arguments = ["apply", "--site", str(desk.site), "--registry", str(desk.registry)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def no_target(desk: Desk) -> Done:
+    empty = desk.site.parent / "empty"
+    empty.mkdir()
+    return Desk(site=empty, registry=desk.registry).json("status")
+
+
+def busy(desk: Desk) -> Done:
+    import fcntl
+
+    desk.run("apply")
+    with (desk.site / ".patchctl" / "lock").open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return desk.json("revert", "--all")
+
+
+def unfinished(desk: Desk) -> Done:
+    open_journal(desk)
+    return desk.json("check")
+
+
+def recovered(desk: Desk) -> Done:
+    open_journal(desk)
+    return desk.json("recover")
+
+
+def drifted(desk: Desk) -> Done:
+    desk.run("apply")
+    (desk.site / PATH).write_bytes(LOW + b"mine\n")
+    return desk.json("revert", "a-low")
+
+
+def broken(desk: Desk) -> Done:
+    assert desk.registry is not None
+    (desk.registry / "vllm" / "a-low" / "fix.diff").write_bytes(b"not a diff\n")
+    return desk.json("check")
+
+
+PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
+    "status": (lambda desk: desk.json("status"), 0),
+    "status --all": (lambda desk: desk.json("status", "--all"), 0),
+    "check, due": (lambda desk: desk.json("check"), 1),
+    "apply": (lambda desk: desk.json("apply"), 0),
+    "apply --dry-run": (lambda desk: desk.json("apply", "--dry-run"), 0),
+    "apply, unknown id": (lambda desk: desk.json("apply", "nothing"), 2),
+    "apply --all with ids": (lambda desk: desk.json("apply", "a-low", "--all"), 2),
+    "apply --assume-build without ids": (lambda desk: desk.json("apply", "--assume-build", "1"), 2),
+    "revert": (lambda desk: desk.json("revert", "--all"), 0),
+    "revert without ids": (lambda desk: desk.json("revert"), 2),
+    "revert, drifted": (drifted, 1),
+    "hold": (lambda desk: desk.json("hold", "a-low", "--reason", "because"), 0),
+    "hold without words": (lambda desk: desk.json("hold", "a-low", "--reason", " "), 2),
+    "unhold": (lambda desk: desk.json("unhold", "a-low"), 0),
+    "retire": (lambda desk: desk.json("retire"), 0),
+    "retire, unproven": (lambda desk: desk.json("retire", "a-low"), 1),
+    "list": (lambda desk: desk.json("list"), 0),
+    "show": (lambda desk: desk.json("show", "a-low"), 0),
+    "show, unknown id": (lambda desk: desk.json("show", "nothing"), 2),
+    "recover, nothing": (lambda desk: desk.json("recover"), 0),
+    "recover": (recovered, 0),
+    "check, unfinished": (unfinished, 4),
+    "check, broken": (broken, 3),
+    "no distribution": (no_target, 3),
+    "no registry": (lambda desk: Desk(site=desk.site, registry=desk.site).json("status"), 3),
+    "busy": (busy, 5),
+    "decision in the environment": (lambda desk: desk.json("apply", env={"PATCHCTL_DRY_RUN": "1"}), 2),
+    "registry under sudo": (
+        lambda desk: patchctl("list", "--json", env={"SUDO_UID": "1000", "PATCHCTL_REGISTRY": str(desk.registry)}),
+        2,
+    ),
+    "a bad epoch": (lambda desk: desk.json("status", env={"SOURCE_DATE_EPOCH": "soon"}), 2),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name: str) -> None:
+    run, code = PATHS[name]
+    done = run(desk)
+    assert done.code == code
+    problems = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(done.document)]
+    assert problems == []
+    assert done.document["exit_code"] == code
+    refused = name in {"revert, drifted", "retire, unproven"}
+    assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
+
+
+def test_exit_codes_are_those_of_the_contract() -> None:
+    expected = {
+        Outcome.OK: 0,
+        Outcome.ATTENTION: 1,
+        Outcome.USAGE: 2,
+        Outcome.CANNOT_ANSWER: 3,
+        Outcome.UNFINISHED: 4,
+        Outcome.BUSY: 5,
+        Outcome.BUG: 70,
+        Outcome.INTERRUPTED: 130,
+        Outcome.TERMINATED: 143,
+    }
+    assert expected == EXIT_CODES
+    assert set(EXIT_CODES) == set(Outcome)
+
+
+def test_an_open_journal_is_4_on_a_read_only_tree_too(desk: Desk) -> None:
+    open_journal(desk)
+    before = tree(desk.site, but=())
+    for path in sorted(desk.site.rglob("*"), reverse=True):
+        if path.is_dir():
+            path.chmod(0o555)
+    try:
+        done = desk.run("check")
+        assert done.code == 4
+        assert "patchctl recover" in done.out + done.err
+    finally:
+        for path in sorted(desk.site.rglob("*")):
+            if path.is_dir():
+                path.chmod(0o755)
+    assert tree(desk.site, but=())[PATH] == before[PATH]
+    assert desk.run("apply").code == 0
+    assert (desk.site / PATH).read_bytes() == LOW
+
+
+def test_documents_hold_no_time(desk: Desk) -> None:
+    desk.run("hold", "a-low", "--reason", "x")
+    text = desk.json("status", "--all").out + desk.json("unhold", "a-low").out + desk.json("apply").out
+    assert "T0" not in text
+    assert "since" not in text
+
+
+def test_piped_output_is_one_record_a_line_without_colour_or_boxes(desk: Desk) -> None:
+    for verb in (["status"], ["check"], ["list"], ["show", "a-low"], ["apply"], ["revert", "--all"]):
+        done = desk.run(*verb)
+        assert "\x1b" not in done.out
+        assert not any("\u2500" <= char <= "\u257f" for char in done.out)
+        for line in done.out.splitlines():
+            assert line.split("\t")[0].isidentifier(), line
+
+
+def test_on_failure_stdout_is_empty_and_the_hint_follows_a_blank_line(desk: Desk) -> None:
+    for done in (desk.run("apply", "nothing"), desk.run("retire", "a-low"), desk.run("revert")):
+        assert done.code != 0
+        assert done.out == ""
+        assert "error: " in done.err
+        assert "\n\nhint: " in done.err
+
+
+def test_quiet_says_nothing_but_errors(desk: Desk) -> None:
+    assert desk.run("check", "-q").out == ""
+    assert desk.run("check", "-q").code == 1
+    assert "error:" in desk.run("apply", "nothing", "-q").err
+
+
+def test_verbose_names_the_source_of_every_setting(desk: Desk) -> None:
+    env = {"PATCHCTL_SITE": str(desk.site), "PATCHCTL_REGISTRY": str(desk.registry)}
+    done = patchctl("status", "-v", env=env)
+    assert f"setting: site = {desk.site} (PATCHCTL_SITE)" in done.err
+    assert f"setting: registry = {desk.registry} (PATCHCTL_REGISTRY)" in done.err
+    assert "--site)" in desk.run("status", "-v").err
+
+
+def test_the_first_line_of_every_answer_names_the_environment(desk: Desk, tmp_path: Path) -> None:
+    for verb in (["status"], ["check"], ["apply"], ["recover"]):
+        assert (
+            desk.run(*verb).out.splitlines()[0].startswith(f"environment\t{desk.site}\tchosen-by=--site\tvllm=0.25.1")
+        )
+    site = make_venv_layout(tmp_path / "env")
+    done = patchctl("status", "--registry", str(desk.registry), env={"VIRTUAL_ENV": str(tmp_path / "env")})
+    assert done.code == 3
+    assert str(site) in done.err
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:
+    """The raw bytes that the command writes to a terminal, stdout and stderr together."""
+    script = "import os,sys; from patchctl.cli import main; main()"
+    pid, master = pty.fork()
+    if pid == 0:
+        clean = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "PYTHONWARNINGS"}}
+        os.execve(
+            sys.executable,
+            [sys.executable, "-c", script, *arguments],
+            clean | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"},
+        )
+    out = b""
+    while True:
+        try:
+            chunk = os.read(master, 1 << 16)
+        except OSError:
+            break
+        if not chunk:
+            break
+        out += chunk
+    os.waitpid(pid, 0)
+    os.close(master)
+    return out
+
+
+def live_controls(raw: bytes) -> list[str]:
+    """Control characters on a terminal that are not a colour, a line end or a tab."""
+    import re
+
+    text = re.sub(rb"\x1b\[[0-9;]*m", b"", raw).decode("utf-8", "replace")
+    return [char for char in text if char not in "\r\n\t" and visible(char) != char]
+
+
+def test_hostile_text_reaches_a_terminal_escaped(tmp_path: Path) -> None:
+    hostile = HOSTILE.encode()
+    after = BASE.replace(b"line_5 = 1\n", b"line_5 = '" + hostile + b"'\n")
+    site = make_site(tmp_path, {PATH: BASE}, build="0.25.1")
+    registry = make_registry(tmp_path / "registry")
+    add_entry(registry, "a-low", make_diff({PATH: (BASE, after)}), why=HOSTILE, how=HOSTILE, removal=HOSTILE)
+    where = ["--site", str(site), "--registry", str(registry)]
+    for verb in (
+        ["list"],
+        ["show", "a-low"],
+        ["status"],
+        ["apply", "--dry-run"],
+        ["apply"],
+        ["status", "nothing\x1b[2J"],
+    ):
+        raw = on_a_terminal(*verb, *where)
+        assert live_controls(raw) == [], verb
+    assert b"[bold]markup[/bold]" in on_a_terminal("show", "a-low", *where)
+    # Piped text cannot be trusted to stay away from a terminal either.
+    piped = patchctl("show", "a-low", *where).out
+    assert [char for char in piped if char not in "\n\t" and visible(char) != char] == []
+
+
+@pytest.mark.parametrize("columns", [80, 40, 200])
+def test_terminal_lines_fit_the_width(desk: Desk, columns: int) -> None:
+    import re
+
+    raw = on_a_terminal("status", "--site", str(desk.site), "--registry", str(desk.registry), columns=columns)
+    text = re.sub(rb"\x1b\[[0-9;]*m", b"", raw).decode()
+    assert max(len(line.rstrip("\r")) for line in text.split("\n")) <= columns
+    assert "apply" in text
+
+
+def test_colour_can_be_switched_off(desk: Desk) -> None:
+    where = ["--site", str(desk.site), "--registry", str(desk.registry)]
+    assert b"\x1b[" in on_a_terminal("status", *where)
+    assert b"\x1b[" not in on_a_terminal("status", "--no-color", *where)
+
+
+def test_a_reader_that_goes_away_is_no_crash(desk: Desk) -> None:
+    command = [sys.executable, "-m", "patchctl", "status", "--site", str(desk.site), "--registry", str(desk.registry)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_python_dash_m_is_the_console_script() -> None:
+    done = subprocess.run([sys.executable, "-m", "patchctl", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("patchctl ")
+    assert "apply" in patchctl("--help").out

@@ -1,0 +1,422 @@
+"""The published schema of the JSON document describes all that ``render.document`` can print, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator
+
+from patchctl.build import MatchRule
+from patchctl.cli.app import app
+from patchctl.cli.runner import EXIT_CODES
+from patchctl.commands import Change, Listing, Report
+from patchctl.errors import Outcome, Problem
+from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
+from patchctl.match import Fit, HunkPlace
+from patchctl.model import (
+    BuildRule,
+    Distribution,
+    EditKind,
+    EvidenceItem,
+    FileEdit,
+    Fix,
+    FixRole,
+    Hold,
+    Receipt,
+    ReceiptDiff,
+    Target,
+    sha256_hex,
+)
+from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.registry import RegistryRoot
+from patchctl.render.document import SCHEMA, document
+from patchctl.transaction import JournalState
+from patchctl.verdict import Action, Assessment, Candidate, FileFinding, Need, SourceDiff, Verdict
+from tests.contract import closed_schema, complaints, published_schema
+
+DIGEST = sha256_hex(b"diff")
+TARGET = Target(
+    site="/srv/lib/python3.11/site-packages",
+    python="/srv/bin/python3",
+    origin="VIRTUAL_ENV",
+    distributions={
+        "vllm": Distribution(
+            name="vllm",
+            build="0.20.0+das.dtk2604",
+            info="vllm-0.20.0+das.dtk2604.dist-info",
+            installer="pip",
+            record={"vllm/engine.py": None},
+            fingerprint=sha256_hex(b"record"),
+            source_build="0.20.0",
+        ),
+        "nightly": Distribution(name="nightly", build="N/A", info="nightly.egg-info", editable=True),
+    },
+    passed_over=("/srv/lib64/python3.11/site-packages",),
+)
+EVIDENCE = (
+    EvidenceItem(file="vllm/a.py", symbol="A.run", contains="fixed()"),
+    EvidenceItem(file="vllm/a.py", absent="broken()"),
+    EvidenceItem(
+        alternatives=(EvidenceItem(file="vllm/a.py", matches="fix(ed)?"), EvidenceItem(diff=b"--- a/x\n+++ b/x\n"))
+    ),
+)
+FIX = Fix(
+    ref="vllm-project/vllm#1",
+    role=FixRole.FIXES,
+    claimed=">=0.26",
+    source="https://example.org/1",
+    note="mends it",
+    distribution="vllm",
+    evidence=EVIDENCE,
+)
+VARIANT = Variant(
+    distribution="vllm",
+    rule=BuildRule(builds=("0.20.0+das.dtk2604",), versions=">=0.20,<0.26", label=("das*", "dtk*")),
+    diff="0.20.diff",
+    sha256=DIGEST,
+)
+PATCH = Patch(
+    id="first",
+    title="First",
+    kind=Kind.CONTAINMENT,
+    severity=Severity.CRASH,
+    revision=2,
+    default=True,
+    why="why",
+    how="how",
+    removal="removal",
+    requires=("second",),
+    conflicts=("third",),
+    replaces=("fourth",),
+    variants=(VARIANT,),
+    fixes=(FIX,),
+    avoid=(Avoid(args=("--max-num-seqs", "1"), env={"A": "0"}, remove_args=("--b",), when="when", cost="cost"),),
+    signal=Signal(log="mismatch: (?P<kind>pad|truncate)"),
+)
+ADVISORY = Patch(
+    id="advice",
+    title="Advice",
+    kind=Kind.ADVISORY,
+    severity=Severity.WRONG_OUTPUT,
+    revision=1,
+    default=True,
+    why="why",
+    how="",
+    removal="removal",
+    variants=(Variant(distribution="vllm", rule=BuildRule(versions=">=0.20", label="any")),),
+)
+RECEIPT = Receipt(
+    id="first",
+    kind="containment",
+    title="First",
+    revision=1,
+    diffs=(
+        ReceiptDiff(
+            distribution="vllm", diff="0.20.diff", sha256=DIGEST, strip=1, build="0.20.0+das.dtk2604", rule="exact"
+        ),
+    ),
+    assumed="0.20.0+das.dtk2604",
+    despite_fix=True,
+    applied_at="2026-01-01T00:00:00Z",
+)
+SOURCE = SourceDiff(
+    distribution="vllm",
+    name="0.20.diff",
+    sha256=DIGEST,
+    strip=1,
+    data=b"diff",
+    files=(),
+    variant=VARIANT,
+    rule=MatchRule.EXACT,
+    reason="is named exactly",
+)
+PROBLEM = Problem(
+    code="variant-tie",
+    message="two variants match",
+    hint="narrow one",
+    patch="first",
+    path="patches/vllm/first/patch.toml",
+    line=12,
+    key="variant[0]",
+)
+
+
+def fix_finding(status: FixStatus = FixStatus.MOVED) -> FixFinding:
+    items = tuple(
+        ItemFinding(item=item, status=came_to, reason="as found", elsewhere=("vllm/b.py",))
+        for item, came_to in zip(EVIDENCE, (ItemStatus.HOLDS, ItemStatus.MOVED, ItemStatus.UNKNOWN), strict=True)
+    )
+    return FixFinding(fix=FIX, status=status, claimed=True, items=items, reason="as found")
+
+
+def candidate(**changes: Any) -> Candidate:
+    given: dict[str, Any] = {
+        "id": "first",
+        "patch": PATCH,
+        "receipt": RECEIPT,
+        "hold": Hold(id="first", reason="waiting", since="2026-01-01T00:00:00Z"),
+        "rule": MatchRule.EXACT,
+        "reason": "is named exactly",
+        "diffs": (SOURCE,),
+        "recorded": (SOURCE,),
+        "fixes": (fix_finding(),),
+        "assumed": "0.20.0+das.dtk2604",
+    }
+    return Candidate(**(given | changes))
+
+
+def assessment(**changes: Any) -> Assessment:
+    given: dict[str, Any] = {
+        "candidate": candidate(),
+        "verdict": Verdict.CONFLICT,
+        "fit": Fit.CONFLICT,
+        "files": (
+            FileFinding(
+                path="vllm/engine.py",
+                fit=Fit.CONFLICT,
+                pristine=None,
+                sha256=DIGEST,
+                hunks=(
+                    HunkPlace(number=1, line=12, offset=-3),
+                    HunkPlace(number=2, reason="ambiguous", candidates=(3, 9)),
+                ),
+                obstacle="is a symbolic link",
+            ),
+            FileFinding(path="vllm/gone.py", fit=Fit.MISSING, pristine=None, sha256=None, hunks=()),
+        ),
+        "need": Need.WANTED,
+        "action": Action.PORT,
+        "reason": "does not fit",
+    }
+    return Assessment(**(given | changes))
+
+
+def status_report() -> Report:
+    """Every kind of entry: one with everything, one that only the ledger knows, an advisory."""
+    orphan = candidate(id="orphan", patch=None, hold=None, fixes=(), diffs=(), rule=MatchRule.NONE, assumed=None)
+    advice = candidate(id="advice", patch=ADVISORY, receipt=None, hold=None, diffs=(), recorded=(), assumed=None)
+    return Report(
+        command="status",
+        target=TARGET,
+        assessments=(
+            assessment(),
+            assessment(candidate=orphan, verdict=Verdict.APPLIED, action=Action.NONE),
+            assessment(candidate=advice, verdict=None, fit=None, files=(), action=Action.NONE),
+        ),
+        notes=("a note",),
+        warnings=(PROBLEM,),
+        errors=(Problem(code="no-record", message="no RECORD"),),
+    )
+
+
+def change_report() -> Report:
+    edits = (
+        FileEdit(path="vllm/a.py", kind=EditKind.MODIFY, before=b"1", after=b"2"),
+        FileEdit(path="vllm/b.py", kind=EditKind.ADD, before=None, after=b"2"),
+        FileEdit(path="vllm/c.py", kind=EditKind.DELETE, before=b"1", after=None),
+    )
+    change = Change(
+        state="committed",
+        id="0" * 32,
+        applied=("first",),
+        reverted=("second",),
+        retired=("third",),
+        held=("fourth",),
+        unheld=("fifth",),
+        edits=edits,
+    )
+    return Report(command="apply", target=TARGET, change=change)
+
+
+def unfinished_report() -> Report:
+    journal = JournalState(transaction="0" * 32, committed=False, paths=("vllm/a.py",))
+    return Report(command="check", outcome=Outcome.UNFINISHED, target=TARGET, journal=journal)
+
+
+def listing_report(*, detailed: bool) -> Report:
+    listing = Listing(
+        roots=(RegistryRoot(path="patches", name="patchctl", revision=1),),
+        entries=(PATCH, ADVISORY),
+        diffs=(("0.20.diff", b"--- a/x\n+++ b/x \xff\n"),) if detailed else (),
+        detailed=detailed,
+    )
+    return Report(command="show" if detailed else "list", listing=listing)
+
+
+def failure_report() -> Report:
+    return Report(command="revert", outcome=Outcome.BUSY, errors=(Problem(code="busy", message="held"),))
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    for report in (
+        status_report(),
+        change_report(),
+        unfinished_report(),
+        listing_report(detailed=False),
+        listing_report(detailed=True),
+        failure_report(),
+    ):
+        yield document(report, EXIT_CODES[report.outcome])
+
+
+class TestTheSchema:
+    def test_is_a_schema_itself(self) -> None:
+        Draft202012Validator.check_schema(published_schema())
+        Draft202012Validator.check_schema(closed_schema())
+
+    def test_has_the_number_that_documents_carry(self) -> None:
+        assert published_schema()["properties"]["schema"]["const"] == SCHEMA
+
+    @pytest.mark.parametrize(
+        ("place", "words"),
+        [
+            ("patch/verdict", Verdict),
+            ("patch/need", Need),
+            ("patch/action", Action),
+            ("patch/kind", Kind),
+            ("patch/severity", Severity),
+            ("entry/kind", Kind),
+            ("entry/severity", Severity),
+            ("match/rule", MatchRule),
+            ("file/fit", Fit),
+            ("fix_finding/status", FixStatus),
+            ("fix_finding/role", FixRole),
+            ("fix/role", FixRole),
+            ("item/status", ItemStatus),
+            ("edit/kind", EditKind),
+        ],
+    )
+    def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
+        name, _, key = place.partition("/")
+        allowed = published_schema()["$defs"][name]["properties"][key]["enum"]
+        assert set(allowed) - {None} == {word.value for word in words}
+        assert len(allowed) == len(set(allowed))
+
+    def test_knows_the_verbs_and_the_exit_codes(self) -> None:
+        properties = published_schema()["properties"]
+        assert set(properties["command"]["enum"]) == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+        assert set(properties["exit_code"]["enum"]) == set(EXIT_CODES.values())
+
+    def test_says_of_every_key_what_it_is(self) -> None:
+        bare = [f"{where}.{key}" for where, key, node in keys(published_schema()) if not node.get("description")]
+        assert bare == []
+
+    def test_asks_for_every_key_that_is_always_there(self) -> None:
+        schema = published_schema()
+        optional = {
+            f"{where}.{key}"
+            for where, node in objects(schema)
+            for key in node["properties"]
+            if key not in node["required"]
+        }
+        detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
+        assert optional == {"#.registries", "#.entries", "#/$defs/entry.why", *detailed}
+
+
+class TestDocuments:
+    def test_are_described_whole(self) -> None:
+        assert [complaints(found) for found in documents()] == [[]] * 6
+
+    def test_have_every_key_that_is_described(self) -> None:
+        schema = published_schema()
+        seen: set[tuple[str, str]] = set()
+        for found in documents():
+            walk(schema, "#", schema, found, seen)
+        assert {(where, key) for where, key, _ in keys(schema)} == seen
+
+    def test_may_gain_keys_that_an_older_reader_does_not_know(self) -> None:
+        found = document(status_report(), 0)
+        found["news"] = 1
+        found["patches"][0]["files"][0]["hunks"][0]["fuzz"] = 0
+        assert complaints(found, schema=published_schema()) == []
+        assert len(complaints(found)) == 2
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda found: found.pop("errors"),
+            lambda found: found.update(schema=2),
+            lambda found: found.update(command="aply"),
+            lambda found: found.update(exit_code=6),
+            lambda found: found.update(target="/srv"),
+            lambda found: found.update(entries=[]),
+            lambda found: found.update(notes=[1]),
+            lambda found: found["target"].pop("site"),
+            lambda found: found["target"]["distributions"][0].update(fingerprint="sha256=x"),
+            lambda found: found["warnings"][0].update(code="Variant Tie"),
+            lambda found: found["warnings"][0].update(line=0),
+            lambda found: found["patches"][0].update(verdict="fine"),
+            lambda found: found["patches"][0].update(need=None),
+            lambda found: found["patches"][0].update(action="aply"),
+            lambda found: found["patches"][0].update(kind="hotfix"),
+            lambda found: found["patches"][0].update(despite_fix="no"),
+            lambda found: found["patches"][0]["match"].update(rule="fuzzy"),
+            lambda found: found["patches"][0]["fixes"][0].update(status="merged"),
+            lambda found: found["patches"][0]["fixes"][0]["evidence"][0].update(status="proven"),
+            lambda found: found["patches"][0]["files"][0].update(fit="drifted"),
+            lambda found: found["patches"][0]["files"][0].update(path="/etc/passwd"),
+            lambda found: found["patches"][0]["files"][0]["hunks"][0].update(number="1"),
+        ],
+    )
+    def test_that_are_wrong_are_refused(self, spoil: Callable[[dict[str, Any]], object]) -> None:
+        found = copy.deepcopy(document(status_report(), 0))
+        assert complaints(found, schema=published_schema()) == []
+        spoil(found)
+        assert complaints(found, schema=published_schema()) != []
+
+    @pytest.mark.parametrize("key", ["edits", "state", "success"])
+    def test_of_a_change_are_held_to_their_words(self, key: str) -> None:
+        found = document(change_report(), 0)
+        change = found["transaction"]
+        if key == "edits":
+            change["files"][0]["kind"] = "rename"
+        elif key == "state":
+            change["state"] = "done"
+        else:
+            change["state"] = "unfinished"  # and exit code 0
+        assert complaints(found, schema=published_schema()) != []
+
+    def test_of_show_have_whole_entries(self) -> None:
+        found = document(listing_report(detailed=True), 0)
+        for key in ("why", "avoid"):
+            spoilt = copy.deepcopy(found)
+            del spoilt["entries"][0][key]
+            assert complaints(spoilt, schema=published_schema()) != []
+
+
+def objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every described object of the schema, with its place."""
+    yield "#", schema
+    for name, node in schema["$defs"].items():
+        if "properties" in node:
+            yield f"#/$defs/{name}", node
+
+
+def keys(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every described key: the place of its object, its name, its schema."""
+    for where, node in objects(schema):
+        for key, inner in node["properties"].items():
+            yield where, key, inner
+
+
+def walk(schema: dict[str, Any], where: str, node: dict[str, Any], value: Any, seen: set[tuple[str, str]]) -> None:
+    """Note every described key that ``value`` has, following references."""
+    if "$ref" in node:
+        where = node["$ref"]
+        node = schema["$defs"][where.rpartition("/")[2]]
+    for choice in node.get("anyOf", ()):
+        if choice.get("type") != "null":
+            walk(schema, where, choice, value, seen)
+    if isinstance(value, list) and "items" in node:
+        for item in value:
+            walk(schema, where, node["items"], item, seen)
+    if isinstance(value, dict):
+        for key, inner in node.get("properties", {}).items():
+            if key in value:
+                seen.add((where, key))
+                walk(schema, where, inner, value[key], seen)
