@@ -66,7 +66,7 @@ def patchctl(*arguments: str, env: Mapping[str, str] | None = None) -> Done:
 
 
 def tree(root: Path, *, but: tuple[str, ...] = (".patchctl",)) -> dict[str, tuple[Any, ...]]:
-    """Everything below ``root``: path -> (kind, mode, owner, group, mtime, bytes or target); ``but``: top names left out."""
+    """Everything below ``root`` but some top names: path -> (mode, owner, group, mtime, bytes or target)."""
     found: dict[str, tuple[Any, ...]] = {}
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(root)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
-from patchctl.commands.change import Proposal, Step, carry_out
+from patchctl.commands.change import carry_out
 from patchctl.commands.place import Clock, Place
+from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
 from patchctl.commands.stack import kept_steps, named_assessments

@@ -180,22 +180,31 @@ def _parse(
 ) -> None:
     for variant in chosen:
         try:
-            selection.options.setdefault(name, []).append(parse_variant(registry, entry, variant, outcome))
+            source = parse_variant(registry, entry, variant, outcome, known=selection.recorded)
+            selection.options.setdefault(name, []).append(source)
         except PatchctlError as error:
             selection.problems.append(error.problem)
             selection.unusable = True
 
 
-def parse_variant(registry: Registry, entry: Patch, variant: Variant, outcome: MatchOutcome) -> SourceDiff:
-    """Read and parse the diff of one variant.
+def parse_variant(
+    registry: Registry,
+    entry: Patch,
+    variant: Variant,
+    outcome: MatchOutcome,
+    *,
+    known: Sequence[SourceDiff] = (),
+) -> SourceDiff:
+    """Read and parse the diff of one variant; what ``known`` has of the same digest is not parsed again.
 
     Raises:
         RegistryError: it cannot be read, or is not the one its digest names.
         DiffError: the coverage gate refuses it; the problem names entry, file, key and the diff's line.
     """
     data = registry.read_diff(entry, variant)
+    same = next((diff for diff in known if (diff.sha256, diff.strip) == (variant.sha256, variant.strip)), None)
     try:
-        files = parse_diff(data, strip=variant.strip)
+        files = same.files if same is not None else parse_diff(data, strip=variant.strip)
     except PatchctlError as error:
         number = entry.variants.index(variant)
         file, _ = registry.locate(entry, f"variant[{number}].diff")

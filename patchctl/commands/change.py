@@ -6,56 +6,18 @@ Nothing to do, a refusal and a dry run all end before the lock is taken and befo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.commands.place import Clock, Place
+from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
 from patchctl.diff import ChangeKind
 from patchctl.errors import Outcome, Problem, TransactionError
 from patchctl.ledger import LEDGER_PATH, STATE_DIR, encode_ledger, patch_path, read_ledger_bytes, read_patch
-from patchctl.model import EditKind, FileEdit, Hold, LedgerState, Receipt, Retirement
-from patchctl.plan import Layer, Plan, Refusal, build_plan
+from patchctl.model import EditKind, FileEdit, LedgerState, Receipt
+from patchctl.plan import Plan, Refusal, build_plan
 from patchctl.transaction import Recovery, locked, missing_directories
-
-
-class Step(NamedTuple):
-    """One entry of the wanted stack.
-
-    Attributes:
-        layer: what to fold.
-        receipt: to record once it landed.
-        takes_out: ids whose receipts go when it lands (what it replaces).
-        requires: ids without which it must not go in.
-    """
-
-    layer: Layer
-    receipt: Receipt
-    takes_out: tuple[str, ...] = ()
-    requires: tuple[str, ...] = ()
-
-
-class Proposal(NamedTuple):
-    """What a verb wants, before anybody knows whether the bytes allow it.
-
-    Attributes:
-        steps: the stack, in fold order.
-        leaving: ids whose receipts go.
-        holds: the operator's decisions afterwards.
-        retirements: to append.
-        refused: what cannot be done, found before planning.
-        strict: any refusal refuses the whole change (the entries were named); otherwise each entry stands alone.
-        notes: sentences for the operator.
-    """
-
-    steps: tuple[Step, ...]
-    leaving: tuple[str, ...] = ()
-    holds: Mapping[str, Hold] = MappingProxyType({})
-    retirements: tuple[Retirement, ...] = ()
-    refused: tuple[Problem, ...] = ()
-    strict: bool = True
-    notes: tuple[str, ...] = ()
 
 
 class _Draft(NamedTuple):

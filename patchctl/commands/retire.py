@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from patchctl.commands.change import Proposal, carry_out
+from patchctl.commands.change import carry_out
 from patchctl.commands.place import Clock, Place
+from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.revert import still_required
 from patchctl.commands.scene import Scene

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from patchctl.commands.change import Step
+from patchctl.commands.proposal import Step
 from patchctl.commands.scene import Scene
 from patchctl.errors import RegistryError, UsageError
 from patchctl.plan import Layer

@@ -17,7 +17,7 @@ from patchctl.render.document import concerns
 from patchctl.render.escape import visible, visible_block
 from patchctl.render.problems import environment_text
 from patchctl.render.words import contradictions, evidence_text, fix_groups, restart_advice, summary
-from patchctl.verdict import Action, Assessment, Need
+from patchctl.verdict import Action, Assessment, FileFinding, Need
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +82,9 @@ def _print_all(console: Console, report: Report) -> None:
         _print_listing(console, report.listing)
     for found in report.assessments:
         if report.everything or concerns(found, report):
-            _print_entry(console, found)
+            _print_entry(console, found, brief=_is_aside(found, report))
+    if report.assessments and all(_is_aside(found, report) for found in report.assessments):
+        console.print()
     if report.change is not None:
         _print_change(console, report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
@@ -116,36 +118,56 @@ def _print_environment(console: Console, target: Target) -> None:
     console.print()
 
 
-def _print_entry(console: Console, found: Assessment) -> None:
+def _is_aside(found: Assessment, report: Report) -> bool:
+    """One line is enough for what was just changed, and for what a check has nothing to say about."""
+    return report.change is not None or (report.command == "check" and found.action is Action.NONE)
+
+
+def _print_entry(console: Console, found: Assessment, *, brief: bool) -> None:
     from rich.text import Text
 
-    candidate = found.candidate
+    state = found.verdict.value if found.verdict is not None else "advice only"
     head = Text(overflow="fold")
     head.append(f"{found.action.value if found.action is not Action.NONE else 'ok':<8}", style=_STYLES[found.action])
     head.append(visible(found.id), style="bold")
+    if brief:
+        head.append(visible(f"  {found.reason if found.need is Need.HELD else state}"))
+        console.print(head)
+        return
     console.print(head)
-    known = candidate.patch or candidate.receipt
+    known = found.candidate.patch or found.candidate.receipt
     if known is not None:
         _line(console, known.title, indent=_INDENT)
-    state = found.verdict.value if found.verdict is not None else "advice only"
     _field(console, "state", f"{state}, {found.need.value}")
+    _print_facts(console, found)
+    console.print()
+
+
+def _print_facts(console: Console, found: Assessment) -> None:
+    candidate = found.candidate
     for claim in contradictions(found):
         _field(console, "WARNING", claim, style="bold red")
     _field(console, "build", f"{candidate.rule.value}: {candidate.reason}")
     if found.reason != candidate.reason:
         _field(console, "because", found.reason)
-    for file in found.files:
-        for hunk in file.hunks:
-            if hunk.reason is not None and found.action in {Action.PORT, Action.INSPECT, Action.ADOPT}:
-                near = f" (fits at lines {', '.join(map(str, hunk.candidates[:5]))})" if hunk.candidates else ""
-                _field(console, "hunk", f"{file.path} #{hunk.number}: {hunk.reason}{near}")
+    if found.action in {Action.PORT, Action.INSPECT, Action.ADOPT}:
+        for file in found.files:
+            _print_misplaced(console, file)
     for status, refs in fix_groups(candidate.fixes):
         _field(console, "fixes", f"{status}: {', '.join(refs)}")
     if candidate.hold is not None and found.need is not Need.HELD:
         _field(console, "hold", candidate.hold.reason)
     if candidate.assumed is not None:
         _field(console, "assumed", f"--assume-build {candidate.assumed}")
-    console.print()
+
+
+def _print_misplaced(console: Console, file: FileFinding) -> None:
+    if file.reason is not None:
+        _field(console, "file", f"{file.path}: {file.reason}")
+    for hunk in file.hunks:
+        if hunk.reason is not None:
+            near = f" (its lines stand at {', '.join(map(str, hunk.candidates[:5]))})" if hunk.candidates else ""
+            _field(console, "hunk", f"{file.path} #{hunk.number}: {hunk.reason}{near}")
 
 
 def _print_change(console: Console, change: Change) -> None:

@@ -2,13 +2,20 @@
 
 It knows neither patches nor what a ledger means; the plan's edits come in order, the ledger's last. Reading state for
 its meaning is the business of ``ledger``.
+
+Readers need the journal alone. What writes is loaded when its name is first asked for (PEP 562), since a ``status``
+that writes nothing should not pay for it at start-up.
 """
 
+from typing import TYPE_CHECKING
+
 from patchctl.transaction.journal import JournalState, journal_state
-from patchctl.transaction.preflight import missing_directories
-from patchctl.transaction.run import Commit
-from patchctl.transaction.settle import Recovery
-from patchctl.transaction.site import LockedSite, locked, recover
+
+if TYPE_CHECKING:
+    from patchctl.transaction.preflight import missing_directories
+    from patchctl.transaction.run import Commit
+    from patchctl.transaction.settle import Recovery
+    from patchctl.transaction.site import LockedSite, locked, recover
 
 __all__ = [
     "Commit",
@@ -20,3 +27,21 @@ __all__ = [
     "missing_directories",
     "recover",
 ]
+
+_HOMES = {
+    "Commit": "run",
+    "LockedSite": "site",
+    "Recovery": "settle",
+    "locked": "site",
+    "missing_directories": "preflight",
+    "recover": "site",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a writer's name from the module it lives in."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
