@@ -9,8 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOUNT_POINT = 4
+_OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
+_SOURCE = ".py"
+_EXTENSION = ".so"
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -79,7 +84,8 @@ def read_below(root_fd: int, path: str, *, limit: int = 64 << 20) -> tuple[bytes
         if status.st_size > limit:
             raise NotRegularError(errno.EFBIG, f"is larger than {limit} bytes", path)
         with os.fdopen(fd, "rb", closefd=False) as stream:
-            return stream.read(limit + 1), status
+            # Asking for the limit itself would allocate it, however small the file is.
+            return stream.read(status.st_size + 1), status
     finally:
         os.close(fd)
 
@@ -105,3 +111,43 @@ def _describe(parent: int, name: str) -> str:
     except OSError:
         return "changed while it was read"
     return "is a symbolic link" if stat.S_ISLNK(mode) else "is not what it should be"
+
+
+def mount_points() -> frozenset[str]:
+    """Return this process's mount points, absolute.
+
+    A file that is mounted by itself (a bind mount in a container) shows nowhere else, and replacing it fails (EBUSY).
+    """
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+            points = [line.split(" ")[_MOUNT_POINT] for line in lines]
+    except OSError:
+        return frozenset()
+    return frozenset(_unescape(point) for point in points)
+
+
+def compiled_twin(names: Iterable[str], path: str) -> str | None:
+    """Return which of ``names`` is an extension module that the import system prefers to the source ``path``.
+
+    importlib tries the suffixes of extension modules before those of sources, so a patch on the source would be
+    applied and not effective.
+
+    Args:
+        names: what lies beside the source.
+        path: of the source; anything that does not end in ``.py`` has no twin.
+    """
+    if not path.endswith(_SOURCE):
+        return None
+    stem = path.rpartition("/")[2].removesuffix(_SOURCE)
+    for name in names:
+        if name.startswith(f"{stem}.") and name.endswith(_EXTENSION):
+            tag = name[len(stem) : -len(_EXTENSION)]
+            if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
+                return name
+    return None
+
+
+def _unescape(point: str) -> str:
+    for escape, character in _OCTAL:
+        point = point.replace(escape, character)
+    return point

@@ -51,9 +51,13 @@ class Problem(NamedTuple):
 
 
 class PatchctlError(Exception):
-    """Root of every error patchctl raises on purpose; carries the :class:`Problem` it stands for."""
+    """Root of every error patchctl raises on purpose; carries the :class:`Problem` it stands for.
+
+    ``others`` are problems found on the way, which may be what the error comes from.
+    """
 
     outcome = Outcome.CANNOT_ANSWER
+    others: tuple[Problem, ...] = ()
 
     def __init__(
         self,

@@ -180,6 +180,7 @@ def assessment(**changes: Any) -> Assessment:
                 path="vllm/engine.py",
                 fit=Fit.CONFLICT,
                 pristine=None,
+        built_in=False,
                 sha256=DIGEST,
                 hunks=(
                     HunkPlace(number=1, line=12, offset=-3),

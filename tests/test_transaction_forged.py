@@ -274,6 +274,7 @@ EDITS = st.builds(
 LAST = JournalEdit(path=".patchctl/ledger.json", before=None, after=SHA)
 
 
+@settings(deadline=None)
 @given(edits=st.lists(EDITS, unique_by=lambda edit: edit.path, max_size=4), stage=st.sampled_from(Stage))
 def test_a_journal_reads_back_as_it_was_written(edits: list[JournalEdit], stage: Stage) -> None:
     journal = Journal(transaction="0a" * 16, stage=stage, edits=(*edits, LAST))
@@ -290,7 +291,7 @@ JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(data=st.one_of(st.binary(), JSON.map(lambda value: json.dumps(value).encode())))
 def test_no_bytes_make_the_journal_reader_fail_otherwise(data: bytes) -> None:
     with pytest.raises(TransactionError):

@@ -42,7 +42,7 @@ def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoR
         settings = resolve(common, os.environ)
         report = act(settings.place, clock(os.environ, time.time()))
     except PatchctlError as error:
-        report = Report(command=verb, outcome=error.outcome, errors=(error.problem,))
+        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, error.problem))
     except KeyboardInterrupt:
         problem = Problem(code="interrupted", message="interrupted; nothing was left half done")
         report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))

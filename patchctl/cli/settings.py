@@ -15,7 +15,6 @@ from patchctl.commands import Clock, Place
 from patchctl.errors import UsageError
 
 _PLACES = ("PATCHCTL_SITE", "PATCHCTL_PYTHON", "PATCHCTL_REGISTRY", "PATCHCTL_NO_COLOR")
-_DECISIONS = ("DRY_RUN", "ASSUME_BUILD", "DESPITE_FIX", "STRICT", "ALL", "HOLD", "REASON", "WAIT")
 
 
 class Settings(NamedTuple):
@@ -60,8 +59,9 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
         site=site,
         python=python,
         registries=registries,
-        distribution=common.distribution,
+        distribution=_normal(common.distribution) if common.distribution is not None else None,
         environ=environ,
+        pycache_prefix=environ.get("PYTHONPYCACHEPREFIX") or None,
         origin=chosen_by,
     )
     no_color = common.no_color or bool(environ.get("PATCHCTL_NO_COLOR")) or bool(environ.get("NO_COLOR"))
@@ -85,6 +85,13 @@ def clock(environ: Mapping[str, str], now: float) -> Clock:
     return Clock(now=second, stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
+def _normal(name: str) -> str:
+    """The name of a distribution as it is compared (PEP 503)."""
+    import re
+
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def _from(environ: Mapping[str, str], variable: str, name: str, sources: list[tuple[str, str, str]]) -> str | None:
     value = environ.get(variable) or None
     if value is not None:
@@ -94,13 +101,9 @@ def _from(environ: Mapping[str, str], variable: str, name: str, sources: list[tu
 
 def _refuse_decisions(environ: Mapping[str, str]) -> None:
     for variable in environ:
-        if not variable.startswith("PATCHCTL_") or variable in _PLACES:
-            continue
-        name = variable.removeprefix("PATCHCTL_")
-        if name in _DECISIONS or name.startswith("ALLOW_"):
-            option = "--" + name.lower().replace("_", "-")
+        if variable.startswith("PATCHCTL_") and variable not in _PLACES:
             raise UsageError(
                 "decision-in-environment",
-                f"{variable} is set, but decisions are taken on the command line alone",
-                hint=f"unset {variable}; say {option} where you mean it",
+                f"{variable} is set, but it is none of {', '.join(_PLACES)}: decisions are taken on the command line",
+                hint=f"unset {variable}; say the option where you mean it",
             )

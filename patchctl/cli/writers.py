@@ -37,6 +37,10 @@ def apply(
         str | None,
         typer.Option("--assume-build", metavar="BUILD", help="With ID: the detected build string is wrong, use this."),
     ] = None,
+    max_offset: Annotated[
+        int | None,
+        typer.Option("--max-offset", metavar="LINES", min=0, help="Refuse hunks further than this from their line."),
+    ] = None,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -55,6 +59,7 @@ def apply(
             everything=everything,
             despite_fix=despite_fix,
             assume_build=assume_build,
+            max_offset=max_offset,
             dry_run=dry_run,
             wait=wait,
         )
@@ -78,7 +83,9 @@ def revert(
     from patchctl.commands.revert import revert as act
 
     def command(place: Place, clock: Clock) -> Report:
-        if bool(ids) is everything:
+        if ids and everything:
+            raise UsageError("all-with-ids", "--all and entries by id exclude each other")
+        if not ids and not everything:
             raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
         reason = hold_reason if hold_reason is None else _one_line(hold_reason)
         return act(place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait)

@@ -10,11 +10,13 @@ from patchctl.commands.place import Clock, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
-from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import Receipt, ReceiptDiff
 from patchctl.plan import Layer
 from patchctl.verdict import Action, Assessment, Need, Verdict, blocked_by
+
+_STUCK = frozenset({Action.ADOPT, Action.PORT, Action.INSPECT})
 
 
 def apply(
@@ -25,6 +27,7 @@ def apply(
     everything: bool = False,
     despite_fix: bool = False,
     assume_build: str | None = None,
+    max_offset: int | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
 ) -> Report:
@@ -37,6 +40,7 @@ def apply(
         everything: with no ``ids``: the optional ones too.
         despite_fix: also where the installed bytes prove the fix.
         assume_build: the build string to match the named entries with, instead of the detected one.
+        max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
     """
@@ -44,17 +48,27 @@ def apply(
     def propose(scene: Scene) -> Proposal:
         if ids:
             return _named(scene, ids, clock, despite_fix=despite_fix)
-        return _bare(scene, clock, everything=everything)
+        return _bare(scene, clock, place.distribution, everything=everything)
 
     assumed: Mapping[str, str] = dict.fromkeys(ids, assume_build) if assume_build is not None else {}
-    return carry_out("apply", place, clock, propose, named=ids, assumed=assumed, dry_run=dry_run, wait=wait)
+    return carry_out(
+        "apply",
+        place,
+        clock,
+        propose,
+        named=ids,
+        assumed=assumed,
+        max_offset=max_offset,
+        dry_run=dry_run,
+        wait=wait,
+    )
 
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool) -> Proposal:
     chosen, refused, notes = [], [], []
     for found in named_assessments(scene, ids):
         if found.verdict is Verdict.APPLIED and not found.candidate.newer:
-            notes.append(f"{found.id} is applied already")
+            notes.append(f"{found.id} is applied already; nothing about it changes")
             continue
         problem = _refusal(scene, found, despite_fix=despite_fix)
         if problem is None:
@@ -64,12 +78,14 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
     return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
 
 
-def _bare(scene: Scene, clock: Clock, *, everything: bool) -> Proposal:
+def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: bool) -> Proposal:
     chosen, refused = [], []
     for found in scene.in_registry_order():
+        if not concerns(found, distribution):
+            continue
         if found.action is Action.APPLY:
             chosen.append(found)
-        elif found.action in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+        elif found.action in _STUCK:
             refused.append(_stands_in_the_way(found))
         elif everything and found.need is Need.OPTIONAL and found.verdict is not None:
             problem = _refusal(scene, found, despite_fix=False)
@@ -94,37 +110,42 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
         reason = found.candidate.hold.reason if found.candidate.hold is not None else ""
         message = f"{id_} is held: {reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
-    if found.candidate.rule is MatchRule.NONE:
+    if found.candidate.replaced_by is not None:
+        message = f"{id_} is replaced by {found.candidate.replaced_by}"
+        hint = f"patchctl apply {found.candidate.replaced_by}"
+        return Problem(code="replaced", message=message, hint=hint, patch=id_)
+    # What was applied to this very build may come back, whatever became of its registry entry.
+    strange = found.candidate.receipt is None or found.candidate.rebuilt
+    if found.candidate.rule is MatchRule.NONE and strange:
         message = f"{id_} is not meant for this build: {found.candidate.reason}"
         hint = f"if the detection is wrong: patchctl apply {id_} --assume-build BUILD"
         return Problem(code="no-match", message=message, hint=hint, patch=id_)
     blocker = blocked_by(found, {other.id: other for other in scene.assessments})
     if blocker is not None:
         return Problem(code="blocked", message=f"{id_}: {blocker}", patch=id_)
-    if found.action in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+    if found.action in _STUCK:
         return _stands_in_the_way(found)
     return None
 
 
 def _stands_in_the_way(found: Assessment) -> Problem:
     hints = {
-        Action.ADOPT: "put the distribution's own file back (reinstall it), then apply",
-        Action.INSPECT: f"patchctl status {found.id}",
+        Action.ADOPT: "reinstall the distribution to get its own file back, then apply",
+        Action.INSPECT: "look at the file; to give the edit up, reinstall the distribution, then apply",
         Action.PORT: f"patchctl show {found.id} prints the diff; it needs a variant cut for this build",
     }
-    where = next((f"{file.path}: {why}" for file in found.files if (why := _why(file.obstacle, file.reason))), None)
-    detail = found.reason if where is None or where in found.reason else f"{found.reason}; {where}"
+    hint = hints.get(found.action)
+    if found.need is Need.UNKNOWN_BUILD:
+        hint = "name this build in the entry's builds, versions or label, or say --assume-build BUILD"
+    if found.action is Action.INSPECT and found.verdict is not Verdict.DRIFTED:
+        hint = None
     return Problem(
         code=f"needs-{found.action.value}",
-        message=f"{found.id} did not go in ({found.verdict.value if found.verdict else '-'}): {detail}",
-        hint=hints.get(found.action),
+        message=f"{found.id} did not go in ({found.verdict.value if found.verdict else '-'}): {found.reason}",
+        hint=hint,
         patch=found.id,
         path=found.files[0].path if len(found.files) == 1 else None,
     )
-
-
-def _why(obstacle: str | None, reason: str | None) -> str | None:
-    return obstacle or reason
 
 
 def _propose(
@@ -138,30 +159,49 @@ def _propose(
     despite_fix: bool,
 ) -> Proposal:
     wanted = _with_required(scene, chosen)
-    ids = {found.id for found in wanted}
-    kept = {step.layer.id: step for step in kept_steps(scene, but=ids)}
     moved = {found.id: _moved(scene, found, clock, despite_fix=despite_fix) for found in wanted}
-    recorded = [receipt.id for receipt in scene.site.ledger.receipts]
-    order = [*recorded, *(found.id for found in wanted if found.id not in recorded)]
-    steps = [step for id_ in order if (step := moved.get(id_) or kept.get(id_)) is not None]
+    kept = {step.layer.id: step for step in kept_steps(scene, but=moved)}
     return Proposal(
-        steps=tuple(steps),
+        steps=tuple(_in_order(scene, kept | moved)),
         holds=scene.site.ledger.holds,
         refused=tuple(refused),
         strict=strict,
+        promises_check=not strict,
+        asks_registry=True,
         notes=tuple(notes),
     )
 
 
+def _in_order(scene: Scene, steps: Mapping[str, Step]) -> list[Step]:
+    """Receipts in ledger order, then the new ones, each behind what it requires."""
+    recorded = [receipt.id for receipt in scene.site.ledger.receipts]
+    ordered: dict[str, Step] = {}
+
+    def place(id_: str) -> None:
+        if id_ in ordered or id_ not in steps:
+            return
+        for needed in steps[id_].layer.requires:
+            place(needed)
+        ordered[id_] = steps[id_]
+
+    for id_ in (*recorded, *steps):
+        place(id_)
+    return list(ordered.values())
+
+
 def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessment]:
-    """The chosen entries in registry order, each behind what it requires and is not in yet."""
+    """The chosen entries in registry order, each behind what it requires and is not in yet.
+
+    What may not be applied by itself is not brought in for another's sake either; the plan then says what is missing.
+    """
     ordered: list[Assessment] = []
 
     def visit(found: Assessment) -> None:
         for needed in found.candidate.requires:
             other = scene.find(needed)
-            out = other is not None and other.verdict is not Verdict.APPLIED and other.need is not Need.FIXED
-            if other is not None and out and other not in ordered:
+            if other is None or other in ordered or other.verdict is Verdict.APPLIED:
+                continue
+            if other in chosen or _refusal(scene, other, despite_fix=False) is None:
                 visit(other)
         if found not in ordered:
             ordered.append(found)
@@ -169,6 +209,19 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
     for found in chosen:
         visit(found)
     return ordered
+
+
+def _replaced(scene: Scene, found: Assessment) -> tuple[str, ...]:
+    """The recorded entries whose place it takes, also over entries between them that were never applied."""
+    entries = {entry.id: entry for entry in scene.registry.entries}
+    waiting = list(found.candidate.patch.replaces) if found.candidate.patch is not None else []
+    replaced: list[str] = []
+    while waiting:
+        id_ = waiting.pop()
+        if id_ not in replaced:
+            replaced.append(id_)
+            waiting += entries[id_].replaces if id_ in entries else ()
+    return tuple(receipt.id for receipt in scene.site.ledger.receipts if receipt.id in replaced)
 
 
 def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) -> Step:
@@ -197,11 +250,14 @@ def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) 
         despite_fix=despite_fix and found.need is Need.FIXED,
         applied_at=clock.stamp,
     )
-    replaced = patch.replaces if patch is not None else ()
-    out = tuple(held.id for held in scene.site.ledger.receipts if held.id in replaced)
     return Step(
-        layer=Layer(id=found.id, diffs=diffs, moved=True),
+        layer=Layer(
+            id=found.id,
+            diffs=diffs,
+            moved=True,
+            requires=candidate.requires,
+            conflicts=patch.conflicts if patch is not None else (),
+            takes_out=_replaced(scene, found),
+        ),
         receipt=receipt if old is None else receipt._replace(despite_fix=receipt.despite_fix or old.despite_fix),
-        takes_out=out,
-        requires=candidate.requires,
     )

@@ -14,10 +14,10 @@ from patchctl.diff import parse_diff
 from patchctl.errors import PatchctlError, Problem
 from patchctl.evidence import FixFinding
 from patchctl.ledger import read_patch
-from patchctl.model import LedgerState, Receipt, Target
+from patchctl.model import LedgerState, Receipt, ReceiptDiff, Target
 from patchctl.patch import Patch, Variant
 from patchctl.registry import Registry
-from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs
+from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
 _WEAKEST = (MatchRule.NONE, MatchRule.RANGE, MatchRule.LABEL, MatchRule.EXACT, MatchRule.ASSUMED)
 
@@ -44,7 +44,7 @@ class Selection:
     entry: Patch | None
     receipt: Receipt | None
     rule: MatchRule = MatchRule.NONE
-    reason: str = "not in the registry"
+    reason: str = "it is not in the registry"
     options: dict[str, list[SourceDiff]] = field(default_factory=dict)
     recorded: tuple[SourceDiff, ...] = ()
     assumed: str | None = None
@@ -52,10 +52,13 @@ class Selection:
     unusable: bool = False
     unknown: bool = False
 
+    def all(self) -> tuple[SourceDiff, ...]:
+        """Every diff in question, those that were applied included."""
+        return (*(diff for diffs in self.options.values() for diff in diffs), *self.recorded)
+
     def paths(self) -> set[str]:
         """Every path that its diffs name."""
-        options = [diff for diffs in self.options.values() for diff in diffs]
-        return {file.path for diff in (*options, *self.recorded) for file in diff.files}
+        return {file.path for diff in self.all() for file in diff.files}
 
 
 def select(
@@ -98,29 +101,35 @@ def receipt_id(receipt: Receipt | None) -> str:
 
 
 def _add_recorded(selection: Selection, receipt: Receipt, target: Target) -> None:
+    """Read and parse what was applied. One receipt that cannot be read says nothing about the others."""
     diffs = []
     for recorded in receipt.diffs:
-        data = read_patch(target.site, recorded.sha256)
-        if data is None:
-            message = f"the applied diff {recorded.sha256[:12]} of {receipt.id} is gone from the recorded state"
+        try:
+            diffs.append(_recorded(recorded, target))
+        except (PatchctlError, ValueError) as error:
+            message = f"what was applied of {receipt.id} cannot be read any more: {error}"
             hint = f"patchctl revert {receipt.id} takes it out: the originals are recorded by themselves"
             selection.problems.append(Problem(code="recorded-diff-gone", message=message, hint=hint, patch=receipt.id))
             selection.unknown = True
             return
-        diffs.append(
-            SourceDiff(
-                distribution=recorded.distribution,
-                name=recorded.diff,
-                sha256=recorded.sha256,
-                strip=recorded.strip,
-                data=data,
-                files=parse_diff(data, strip=recorded.strip),
-                variant=None,
-                rule=MatchRule(recorded.rule),
-                reason=f"as applied to {recorded.build}",
-            )
-        )
     selection.recorded = tuple(diffs)
+
+
+def _recorded(recorded: ReceiptDiff, target: Target) -> SourceDiff:
+    data = read_patch(target.site, recorded.sha256)
+    if data is None:
+        raise ValueError(f"the diff {recorded.sha256[:12]} is gone")
+    return SourceDiff(
+        distribution=recorded.distribution,
+        name=recorded.diff,
+        sha256=recorded.sha256,
+        strip=recorded.strip,
+        data=data,
+        files=parse_diff(data, strip=recorded.strip),
+        variant=None,
+        rule=MatchRule(recorded.rule),
+        reason=f"as applied to {recorded.build}",
+    )
 
 
 def _choose_variants(selection: Selection, registry: Registry, entry: Patch, target: Target) -> None:
@@ -251,8 +260,15 @@ def candidate_of(
         fixes=fixes,
         replaced_by=_replacement(selection, site, selections),
         assumed=selection.assumed,
+        incomplete=_incomplete(selection, site),
         rebuilt=_facts_rebuilt(selection, site),
     )
+
+
+def _incomplete(selection: Selection, site: SiteFacts) -> bool:
+    named = set(selection.entry.distributions) if selection.entry is not None else set()
+    named |= {diff.distribution for diff in selection.recorded}
+    return not named <= set(site.distributions)
 
 
 def _nearest(diffs: Sequence[SourceDiff], site: SiteFacts) -> SourceDiff:
@@ -265,12 +281,12 @@ def _nearest(diffs: Sequence[SourceDiff], site: SiteFacts) -> SourceDiff:
 
 
 def _replacement(selection: Selection, site: SiteFacts, selections: Sequence[Selection]) -> str | None:
-    """The entry that takes its place: it names it in ``replaces``, is meant for this build, and is not held."""
+    """The entry that takes its place: it names it in ``replaces``, is wanted here or in already, and is not held."""
     for other in selections:
         entry = other.entry
         if entry is None or selection.id not in entry.replaces or other.unusable or other.id in site.ledger.holds:
             continue
-        if other.rule is not MatchRule.NONE:
+        if other.rule is not MatchRule.NONE and (entry.default or other.receipt is not None):
             return other.id
     return None
 
@@ -289,7 +305,7 @@ def _facts_rebuilt(selection: Selection, site: SiteFacts) -> bool:
         return False
     for fact in site.ledger.files.values():
         installed = site.distributions.get(fact.distribution)
-        if selection.id in fact.entries and (installed is None or installed.fingerprint != fact.fingerprint):
+        if selection.id in fact.entries and (installed is None or is_rebuilt(fact, installed.fingerprint)):
             return True
     return any(
         diff.distribution not in site.distributions or site.distributions[diff.distribution].build != diff.build

@@ -19,14 +19,19 @@ def hold(
     """Record that entries stay as they are. ``reason`` is shown in every status; no file changes."""
 
     def propose(scene: Scene) -> Proposal:
-        holds = dict(scene.site.ledger.holds)
-        for found in named_assessments(scene, ids):
-            old = holds.get(found.id)
-            if old is None or old.reason != reason:
-                holds[found.id] = Hold(id=found.id, reason=reason, since=clock.stamp)
-        return Proposal(steps=tuple(kept_steps(scene)), holds=holds)
+        named = [found.id for found in named_assessments(scene, ids)]
+        return Proposal(steps=tuple(kept_steps(scene)), holds=with_holds(scene, named, reason, clock))
 
     return carry_out("hold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+
+
+def with_holds(scene: Scene, ids: Sequence[str], reason: str, clock: Clock) -> dict[str, Hold]:
+    """Return the site's holds with one for each of ``ids``; one that gives the same reason already stays as it is."""
+    holds = dict(scene.site.ledger.holds)
+    for id_ in ids:
+        if id_ not in holds or holds[id_].reason != reason:
+            holds[id_] = Hold(id=id_, reason=reason, since=clock.stamp)
+    return holds
 
 
 def unhold(place: Place, clock: Clock, ids: Sequence[str], *, dry_run: bool = False, wait: float = 0.0) -> Report:

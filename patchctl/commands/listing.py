@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-
 from patchctl.build import MatchOutcome, MatchRule
 from patchctl.commands.candidates import parse_variant
 from patchctl.commands.place import Place
 from patchctl.commands.report import Listing, Report
 from patchctl.commands.scene import open_registry
-from patchctl.errors import Outcome, PatchctlError, Problem, UsageError
+from patchctl.commands.stack import unknown_entry
+from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.patch import Patch
 from patchctl.registry import Registry
 
@@ -35,9 +34,7 @@ def show(place: Place, id_: str) -> Report:
     mine = [problem for problem in registry.problems if problem.patch == id_]
     entry = next((entry for entry in registry.entries if entry.id == id_), None)
     if entry is None and not mine:
-        near = difflib.get_close_matches(id_, [entry.id for entry in registry.entries], n=1)
-        hint = f"did you mean {near[0]}?" if near else "patchctl list shows the registry's entries"
-        raise UsageError("unknown-entry", f"no entry is called {id_!r}", hint=hint)
+        raise unknown_entry(id_, [entry.id for entry in registry.entries])
     diffs: tuple[tuple[str, bytes], ...] = ()
     if entry is not None:
         diffs, broken = _parsed(registry, entry)
@@ -48,7 +45,7 @@ def show(place: Place, id_: str) -> Report:
 
 
 def _concerns(entry: Patch, distribution: str | None) -> bool:
-    return distribution is None or any(variant.distribution == distribution for variant in entry.variants)
+    return distribution is None or distribution in entry.distributions
 
 
 def _parsed(registry: Registry, entry: Patch) -> tuple[tuple[tuple[str, bytes], ...], list[Problem]]:

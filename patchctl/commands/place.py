@@ -16,7 +16,7 @@ class Place(NamedTuple):
         registries: directories given with ``--registry``; empty: the bundled registry.
         distribution: look at this distribution alone.
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
-            PYTHONPYCACHEPREFIX in it tells where the target's byte code lies.
+        pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
     """
 
@@ -25,6 +25,7 @@ class Place(NamedTuple):
     registries: tuple[str, ...] = ()
     distribution: str | None = None
     environ: Mapping[str, str] = MappingProxyType({})
+    pycache_prefix: str | None = None
     origin: str | None = None
 
 

@@ -12,31 +12,24 @@ from patchctl.plan import Layer
 
 
 class Step(NamedTuple):
-    """One entry of the wanted stack.
-
-    Attributes:
-        layer: what to fold.
-        receipt: to record once it landed.
-        takes_out: ids whose receipts go when it lands (what it replaces).
-        requires: ids without which it must not go in.
-    """
+    """One entry of the wanted stack: what to fold, and the receipt to record once it landed."""
 
     layer: Layer
     receipt: Receipt
-    takes_out: tuple[str, ...] = ()
-    requires: tuple[str, ...] = ()
 
 
 class Proposal(NamedTuple):
     """What a verb wants, before anybody knows whether the bytes allow it.
 
     Attributes:
-        steps: the stack, in fold order.
+        steps: the stack, in fold order; every receipt that stays is in it.
         leaving: ids whose receipts go.
         holds: the operator's decisions afterwards.
         retirements: to append.
         refused: what cannot be done, found before planning.
         strict: any refusal refuses the whole change (the entries were named); otherwise each entry stands alone.
+        promises_check: when it exits 0, an immediate ``check`` shall: then every broken entry counts.
+        asks_registry: it needs what the registry says of the entries it names: then a broken one of them counts.
         notes: sentences for the operator.
     """
 
@@ -46,4 +39,6 @@ class Proposal(NamedTuple):
     retirements: tuple[Retirement, ...] = ()
     refused: tuple[Problem, ...] = ()
     strict: bool = True
+    promises_check: bool = False
+    asks_registry: bool = False
     notes: tuple[str, ...] = ()

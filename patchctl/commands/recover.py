@@ -5,7 +5,7 @@ from __future__ import annotations
 from patchctl.commands.change import recovery_notes
 from patchctl.commands.place import Place
 from patchctl.commands.report import Change, Report
-from patchctl.commands.scene import gather
+from patchctl.commands.scene import gather, unfinished_site
 from patchctl.transaction import recover as settle
 
 
@@ -17,18 +17,21 @@ def recover(place: Place, *, dry_run: bool = False, wait: float = 0.0) -> Report
         dry_run: say what would be done.
         wait: seconds to wait for another patchctl.
     """
-    scene = gather(place)
-    journal = scene.journal
+    unfinished = unfinished_site(place)
+    if unfinished is None:
+        scene = gather(place)
+        target, journal, warnings = scene.target, scene.journal, scene.warnings
+    else:
+        target, journal, warnings = *unfinished, ()
     if dry_run and journal is not None:
         verb = "its last steps would be finished" if journal.committed else "it would be rolled back"
         change = Change(state="planned", id=journal.transaction, paths=journal.paths)
         note = f"an unfinished transaction ({journal.transaction}) is there; {verb}"
-        return Report(command="recover", target=scene.target, change=change, notes=(note,))
+        return Report(command="recover", target=target, change=change, notes=(note,), warnings=warnings)
     # Even without a journal a killed process may have left temporary files; where there are none nothing is written.
-    prefix = place.environ.get("PYTHONPYCACHEPREFIX") or None
-    recovered = None if dry_run else settle(scene.target.site, wait=wait, pycache_prefix=prefix)
+    recovered = None if dry_run else settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix)
     if recovered is None:
-        return Report(command="recover", target=scene.target, notes=("nothing to recover",), warnings=scene.warnings)
+        return Report(command="recover", target=target, notes=("nothing to recover",), warnings=warnings)
     state = "finished" if recovered.committed else "rolled-back"
     change = Change(state=state, id=recovered.transaction, paths=recovered.paths)
-    return Report(command="recover", target=scene.target, change=change, notes=recovery_notes(recovered))
+    return Report(command="recover", target=target, change=change, notes=recovery_notes(recovered))

@@ -8,9 +8,8 @@ from patchctl.commands.change import carry_out
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.revert import still_required
 from patchctl.commands.scene import Scene
-from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.evidence import FixStatus
 from patchctl.model import FixRole, ProvenFix, Retirement
@@ -32,7 +31,8 @@ def retire(place: Place, clock: Clock, ids: Sequence[str] = (), *, dry_run: bool
         if ids:
             asked = named_assessments(scene, ids)
         else:
-            asked = [found for found in scene.in_registry_order() if found.action is Action.RETIRE]
+            due = [found for found in scene.in_registry_order() if found.action is Action.RETIRE]
+            asked = [found for found in due if concerns(found, place.distribution)]
         refused = [problem for found in asked if (problem := _refusal(found)) is not None]
         going = [found for found in asked if _refusal(found) is None and found.candidate.receipt is not None]
         leaving = [found.id for found in going]
@@ -41,7 +41,9 @@ def retire(place: Place, clock: Clock, ids: Sequence[str] = (), *, dry_run: bool
             leaving=tuple(leaving),
             holds=scene.site.ledger.holds,
             retirements=tuple(_retirement(scene, found, clock) for found in going),
-            refused=(*refused, *still_required(scene, leaving)),
+            refused=tuple(refused),
+            strict=bool(ids),
+            asks_registry=True,
             notes=tuple(
                 f"{found.id} is not applied: there is nothing to retire"
                 for found in asked

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
+from patchctl.commands.hold import with_holds
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
-from patchctl.commands.stack import kept_steps, named_assessments
+from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
-from patchctl.model import Hold
 from patchctl.verdict import Assessment
 
 
@@ -39,25 +39,31 @@ def revert(
 
     def propose(scene: Scene) -> Proposal:
         recorded = [receipt.id for receipt in scene.site.ledger.receipts]
-        wanted = recorded if everything else list(dict.fromkeys(ids))
+        wanted = _all(scene, place.distribution) if everything else list(dict.fromkeys(ids))
         # A receipt whose diff is gone cannot be judged, but what lies below it is recorded: it can still go.
         judged = named_assessments(scene, [id_ for id_ in wanted if id_ not in scene.unknown])
         leaving = [id_ for id_ in wanted if id_ in recorded]
-        holds = dict(scene.site.ledger.holds)
-        if hold is not None:
-            holds |= {id_: Hold(id=id_, reason=hold, since=clock.stamp) for id_ in wanted}
+        held = scene.site.ledger.holds
+        notes = [f"{found.id} is not applied" for found in judged if found.candidate.receipt is None]
+        notes += [f"{id_} is held ({held[id_].reason}) and stays out until it is not" for id_ in leaving if id_ in held]
         return Proposal(
             steps=tuple(kept_steps(scene, but=leaving)),
             leaving=tuple(leaving),
-            holds=holds,
-            refused=still_required(scene, leaving),
-            notes=tuple(f"{found.id} is not applied" for found in judged if found.candidate.receipt is None),
+            holds=held if hold is None else with_holds(scene, wanted, hold, clock),
+            refused=_still_required(scene, leaving),
+            notes=tuple(notes),
         )
 
     return carry_out("revert", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
 
 
-def still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]:
+def _all(scene: Scene, distribution: str | None) -> list[str]:
+    judged = [found.id for found in scene.assessments if found.candidate.receipt is not None]
+    about = [found.id for found in scene.assessments if concerns(found, distribution)]
+    return [id_ for id_ in judged if id_ in about] + (list(scene.unknown) if distribution is None else [])
+
+
+def _still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]:
     """Say which entries cannot go, because an entry that stays requires them."""
     problems = []
     for found in scene.assessments:

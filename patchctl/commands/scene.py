@@ -6,22 +6,23 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.build import claims, parse_build
 from patchctl.commands.candidates import Selection, candidate_of, select
 from patchctl.commands.place import Place
-from patchctl.errors import LedgerError, PatchctlError, Problem
+from patchctl.commands.warnings import entry_warnings, target_warnings
+from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
 from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
 from patchctl.ledger import read_ledger, read_object
-from patchctl.model import Fix, LedgerState, Snapshot, Target, listed_sha256
+from patchctl.model import Fix, LedgerState, Snapshot, Target, listed_sha256, pristine, sha256_hex
 from patchctl.patch import Patch
 from patchctl.processes import search_within
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import find_target, read_snapshot, search_names, top_levels
+from patchctl.target import find_target, read_snapshot, search_names, site_directories, top_levels
 from patchctl.transaction import JournalState, journal_state
-from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of
+from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of, taken_out
 
 _ATTEMPTS = 3
 
@@ -78,17 +79,22 @@ def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
     """
+    open_site = unfinished_site(place)
+    if open_site is not None:
+        return _unfinished(*open_site)
     registry = open_registry(place)
-    names = {variant.distribution for entry in registry.entries for variant in entry.variants}
-    target = _find(place, names)
+    try:
+        target = _find(place, {name for entry in registry.entries for name in entry.distributions})
+    except TargetError as error:
+        error.others = registry.problems
+        raise
     for _ in range(_ATTEMPTS):
-        before = journal_state(target.site)
         ledger = read_ledger(target.site)
-        if before is not None:
-            return _unfinished(registry, target, ledger, before)
-        target = _with_recorded(place, target, names, ledger)
         scene = _judge(registry, target, ledger, assumed or {})
-        if journal_state(target.site) is None and read_ledger(target.site).sha256 == ledger.sha256:
+        after = journal_state(target.site)
+        if after is not None:
+            return _unfinished(target, after)
+        if read_ledger(target.site).sha256 == ledger.sha256:
             return scene
     raise PatchctlError(
         "changing", f"the files below {target.site} keep changing while they are read", hint="run it again in a moment"
@@ -96,35 +102,61 @@ def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
 
 
 def _find(place: Place, names: set[str]) -> Target:
-    """Find the environment that holds the distribution asked for, or any that the registry names."""
+    """Find the environment that holds the distribution asked for, or any that the registry or its ledger names."""
     wanted = {place.distribution} if place.distribution is not None else names
-    found = find_target(site=place.site, python=place.python, environ=place.environ, names=wanted)
-    found = found if place.origin is None else found._replace(origin=place.origin)
-    return found if wanted >= names else _wider(found, place, wanted | names)
+    found = find_target(
+        site=place.site,
+        python=place.python,
+        environ=place.environ,
+        names=wanted,
+        named_by=place.origin,
+        also=_recorded_distributions,
+    )
+    if wanted >= names:
+        return found
+    # The same site, with everything that the registry speaks of.
+    wider = find_target(
+        site=found.site, python=None, environ=place.environ, names=wanted | names, also=_recorded_distributions
+    )
+    return found._replace(distributions=wider.distributions)
 
 
-def _with_recorded(place: Place, target: Target, names: set[str], ledger: LedgerState) -> Target:
-    """The ledger may speak of distributions that the registry does not name any more."""
-    recorded = {diff.distribution for receipt in ledger.receipts for diff in receipt.diffs}
-    return target if recorded <= names else _wider(target, place, names | recorded)
+def _recorded_distributions(site: str) -> tuple[str, ...]:
+    """What was applied in a site is asked for there, whatever the registry says today."""
+    try:
+        receipts = read_ledger(site).receipts
+    except PatchctlError:
+        return ()  # if the site is chosen, the ledger is read again and the error is the answer
+    return tuple(diff.distribution for receipt in receipts for diff in receipt.diffs)
 
 
-def _wider(target: Target, place: Place, names: set[str]) -> Target:
-    """The same site, with more of its distributions."""
-    wider = find_target(site=target.site, python=None, environ=place.environ, names=names)
-    return target._replace(distributions=wider.distributions)
+def unfinished_site(place: Place) -> tuple[Target, JournalState] | None:
+    """Return the site with an unfinished transaction, if there is one where ``place`` leads.
+
+    It is looked for before anything else: neither a broken registry nor a distribution that is gone may keep it from
+    being seen and settled.
+    """
+    try:
+        sites = site_directories(site=place.site, python=place.python, environ=place.environ, named_by=place.origin)
+    except TargetError:
+        return None  # said by whoever needs the environment
+    for target in sites:
+        journal = journal_state(target.site)
+        if journal is not None:
+            return target, journal
+    return None
 
 
-def _unfinished(registry: Registry, target: Target, ledger: LedgerState, journal: JournalState) -> Scene:
-    site = SiteFacts(distributions=target.distributions, snapshot=Snapshot(files={}), ledger=ledger, bases={})
+def _unfinished(target: Target, journal: JournalState) -> Scene:
+    empty = SiteFacts(distributions={}, snapshot=Snapshot(files={}), ledger=LedgerState(), bases={})
     return Scene(
-        registry=registry,
+        registry=Registry(roots=(), entries=()),
         target=target,
-        site=site,
+        site=empty,
         assessments=(),
         journal=journal,
         unknown=(),
-        errors=registry.problems,
+        errors=(),
         warnings=(),
     )
 
@@ -135,7 +167,7 @@ def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Map
     orphans = [receipt for receipt in ledger.receipts if receipt.id not in known]
     selections += [select(registry, None, target, ledger, None, receipt=receipt) for receipt in orphans]
     site = _site_facts(target, ledger, selections)
-    fixes = _judge_fixes(registry.entries, target, site)
+    fixes = _judge_fixes(registry.entries, target, site, selections)
     candidates = []
     for selection in selections:
         candidate = candidate_of(selection, site, fixes.get(selection.id, ()), selections)
@@ -144,15 +176,16 @@ def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Map
     position = {receipt.id: number for number, receipt in enumerate(ledger.receipts)}
     candidates.sort(key=lambda candidate: position.get(candidate.id, len(position)))
     broken = [problem for selection in selections for problem in selection.problems]
+    assessments = assess(candidates, site)
     return Scene(
         registry=registry,
         target=target,
         site=site,
-        assessments=assess(candidates, site),
+        assessments=assessments,
         journal=None,
         unknown=tuple(selection.id for selection in selections if selection.unknown),
         errors=(*registry.problems, *broken),
-        warnings=_warnings(target),
+        warnings=(*target_warnings(target), *entry_warnings(assessments, ledger)),
     )
 
 
@@ -192,9 +225,11 @@ def _base(target: Target, ledger: LedgerState, snapshot: Snapshot, path: str) ->
     )
 
 
-def _judge_fixes(entries: Iterable[Patch], target: Target, site: SiteFacts) -> dict[str, tuple[FixFinding, ...]]:
+def _judge_fixes(
+    entries: Iterable[Patch], target: Target, site: SiteFacts, selections: Sequence[Selection]
+) -> dict[str, tuple[FixFinding, ...]]:
     """Judge every fix on base bytes; search the distribution only for what is gone from its file."""
-    files = {path: base.data for path, base in site.bases.items()}
+    files = {path: _evidence_bytes(path, site, selections) for path in site.bases}
     unreadable = {path for path, base in site.bases.items() if base.kind is BaseKind.FOREIGN}
     entries = [entry for entry in entries if any(fix.distribution in target.distributions for fix in entry.fixes)]
     elsewhere = _search(entries, target, files, unreadable)
@@ -211,6 +246,24 @@ def _judge_fixes(entries: Iterable[Patch], target: Target, site: SiteFacts) -> d
     }
 
 
+def _evidence_bytes(path: str, site: SiteFacts, selections: Sequence[Selection]) -> bytes | None:
+    """The bytes on which evidence about ``path`` is judged: the base, without what our own diffs may have put there.
+
+    Where the ledger knows the base, or the file is as RECORD lists it, that is the base itself.
+    """
+    base = site.bases[path]
+    if base.kind is not BaseKind.LIVE or base.data is None:
+        return base.data
+    diffs = [(diff, file) for selection in selections for diff in selection.all() for file in diff.files]
+    ours = [(diff, file) for diff, file in diffs if file.path == path]
+    if not ours:
+        return base.data
+    distribution = site.distributions.get(ours[0][0].distribution)
+    if distribution is not None and pristine(distribution, path, sha256_hex(base.data)):
+        return base.data
+    return taken_out(base.data, [file for _, file in ours])
+
+
 def _claimed(fix: Fix, target: Target) -> bool:
     distribution = target.distributions.get(fix.distribution)
     return distribution is not None and claims(fix.claimed, parse_build(distribution.build))
@@ -222,31 +275,17 @@ def _search(
     """Where the distribution has what evidence did not find in its place: name of a symbol or file -> paths.
 
     Where the version claims the fix, somebody may believe that it is in: the whole distribution is read. Where it does
-    not, the neighbours of the file are, since reading every file would be most of what a status costs.
+    not, only the neighbours of a file that is there are, since reading files would be most of what a status costs.
     """
     found: dict[str, tuple[str, ...]] = {}
     for name, distribution in target.distributions.items():
         fixes = [fix for entry in entries for fix in entry.fixes if fix.distribution == name]
         for claimed in (False, True):
             wanted = sought((fix for fix in fixes if _claimed(fix, target) is claimed), files, unreadable=unreadable)
-            if wanted:
-                words = {item.name for item in wanted if item.symbol is not None}
-                basenames = {item.name for item in wanted if item.symbol is None}
-                near = None if claimed else {item.file.rpartition("/")[0] for item in wanted}
+            gone = {item.file for item in wanted if files.get(item.file) is None}
+            words = {item.name for item in wanted if item.symbol and (claimed or item.file not in gone)}
+            basenames = {path.rpartition("/")[2] for path in gone}
+            near = None if claimed else {item.file.rpartition("/")[0] for item in wanted}
+            if words or basenames:
                 found |= search_names(target, distribution, words, basenames, directories=near)
     return found
-
-
-def _warnings(target: Target) -> tuple[Problem, ...]:
-    warnings = []
-    for name, found in target.distributions.items():
-        if found.record is None:
-            message = f"{name} has no RECORD: nothing tells which of its files are pristine"
-            warnings.append(Problem(code="no-record", message=message))
-        if found.source_build is not None and found.source_build != found.build:
-            message = f"{name}: METADATA says {found.build}, its own _version.py says {found.source_build}"
-            warnings.append(Problem(code="version-disagrees", message=message))
-    for other in target.passed_over:
-        message = f"another site directory holds it too and was not taken: {other}"
-        warnings.append(Problem(code="passed-over", message=message, hint=f"patchctl status --site {other}"))
-    return tuple(warnings)

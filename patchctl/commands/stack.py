@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 
 from patchctl.commands.proposal import Step
@@ -13,23 +12,33 @@ from patchctl.verdict import Assessment, Verdict
 
 
 def kept_steps(scene: Scene, *, but: Collection[str] = ()) -> list[Step]:
-    """Return a step for every applied entry except those named in ``but``, in ledger order.
+    """Return a step for every receipt except those named in ``but``, in ledger order.
 
-    Lost and drifted entries are no part of it: their files are as they are, and their receipts stay.
+    What is lost or drifted is among them: where such an entry still stands in a file that it shares, its lines stay.
     """
-    return [
-        _kept(found)
-        for found in scene.assessments
-        if found.verdict is Verdict.APPLIED and found.candidate.receipt is not None and found.id not in but
-    ]
+    return [_kept(found) for found in scene.assessments if found.candidate.receipt is not None and found.id not in but]
 
 
 def _kept(found: Assessment) -> Step:
-    receipt = found.candidate.receipt
+    receipt, patch = found.candidate.receipt, found.candidate.patch
     if receipt is None:
         raise ValueError(f"{found.id} has no receipt")
-    layer = Layer(id=found.id, diffs=found.candidate.recorded, moved=False)
-    return Step(layer=layer, receipt=receipt, requires=found.candidate.requires)
+    layer = Layer(
+        id=found.id,
+        diffs=found.candidate.recorded,
+        moved=False,
+        requires=receipt.requires,
+        conflicts=patch.conflicts if patch is not None else (),
+        inside=found.verdict is Verdict.APPLIED,
+    )
+    return Step(layer=layer, receipt=receipt)
+
+
+def concerns(found: Assessment, distribution: str | None) -> bool:
+    """Return whether an entry is about ``distribution`` (normalised); None: about any."""
+    candidate = found.candidate
+    named = set(candidate.patch.distributions) if candidate.patch is not None else set()
+    return distribution is None or distribution in named | {diff.distribution for diff in candidate.recorded}
 
 
 def named_assessments(scene: Scene, ids: Sequence[str]) -> list[Assessment]:
@@ -61,7 +70,13 @@ def _refuse_unknown(scene: Scene, id_: str) -> None:
                 line=problem.line,
                 key=problem.key,
             )
-    known = [found.id for found in scene.assessments]
+    raise unknown_entry(id_, [found.id for found in scene.assessments])
+
+
+def unknown_entry(id_: str, known: Sequence[str]) -> UsageError:
+    """Return the error for an id that no entry has; the hint names the nearest one that exists."""
+    import difflib
+
     near = difflib.get_close_matches(id_, known, n=1)
     hint = f"did you mean {near[0]}?" if near else "patchctl list shows the registry's entries"
-    raise UsageError("unknown-entry", f"no entry is called {id_!r}", hint=hint)
+    return UsageError("unknown-entry", f"no entry is called {id_!r}", hint=hint)

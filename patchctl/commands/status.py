@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene, gather
-from patchctl.commands.stack import named_assessments
+from patchctl.commands.stack import concerns, named_assessments
 from patchctl.errors import Outcome, Problem
 from patchctl.patch import Kind
 from patchctl.transaction import JournalState
@@ -65,8 +65,7 @@ def _report(
     if scene.journal is None and ids:
         named = {found.id for found in named_assessments(scene, ids)}
         shown = tuple(found for found in shown if found.id in named)
-    if place.distribution is not None:
-        shown = tuple(found for found in shown if place.distribution in _distributions(found))
+    shown = tuple(found for found in shown if ids or concerns(found, place.distribution))
     return Report(
         command=command,
         outcome=outcome,
@@ -86,9 +85,3 @@ def _unfinished(journal: JournalState | None) -> tuple[Problem, ...]:
     message = f"transaction {journal.transaction} is unfinished: nothing can be said of the files until it is settled"
     hint = "patchctl recover settles it, unless another patchctl is at work right now"
     return (Problem(code="unfinished-transaction", message=message, hint=hint),)
-
-
-def _distributions(found: Assessment) -> set[str]:
-    candidate = found.candidate
-    named = {variant.distribution for variant in candidate.patch.variants} if candidate.patch is not None else set()
-    return named | {diff.distribution for diff in candidate.recorded}

@@ -6,30 +6,15 @@ differs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
 from patchctl.match import Match
 from patchctl.model import EditKind, FileEdit, FileFact, FileMeta, sha256_hex
-from patchctl.verdict import Base, BaseKind, SiteFacts, SourceDiff, fold_diffs, outside
-
-
-class Layer(NamedTuple):
-    """One entry of the stack that is wanted. ``moved`` tells an entry that this change brings in or renews."""
-
-    id: str
-    diffs: tuple[SourceDiff, ...]
-    moved: bool
-
-
-class Refusal(NamedTuple):
-    """Why an entry cannot be as wanted: nothing of it was planned."""
-
-    id: str
-    path: str | None
-    reason: str
+from patchctl.plan.rules import Layer, Refusal, broken_rules
+from patchctl.verdict import Base, BaseKind, SiteFacts, fold_diffs, outside, standing
 
 
 class Plan(NamedTuple):
@@ -65,34 +50,53 @@ def build_plan(
     site: SiteFacts,
     *,
     leaving: Sequence[str],
-    unknown: Sequence[str],
+    unknown: Sequence[str] = (),
+    satisfied: Collection[str] = (),
+    held: Collection[str] = (),
     now: int,
     missing_dirs: Mapping[str, tuple[str, ...]],
+    max_offset: int | None = None,
 ) -> Plan:
     """Plan how to get from the files as they are to the wanted stack.
 
     Args:
-        stack: entries that shall be in, in fold order; a drifted entry that nobody touches is left out of it.
+        stack: every entry that shall be in or keeps its receipt, in fold order.
         site: the environment; its bases cover every path of the stack and of the ledger.
         leaving: ids whose receipts go.
         unknown: ids that were applied, but what was applied cannot be read any more: their files are left alone.
+        satisfied: ids that upstream has: nobody need bring them in.
+        held: ids that must not be moved.
         now: the time, in whole seconds since the epoch.
         missing_dirs: for a path that may be added, the directories that will have to be made, deepest first.
+        max_offset: how far, in lines, a hunk of a moved entry may lie from where its diff states; None: any distance.
+
+    Only files that the change concerns are planned at all: an entry that merely stays is folded where it shares a file
+    with one that comes, goes or is renewed.
     """
     folded = _Folded(contents={}, entries={}, owners={}, modes={})
-    landed, refusals = [], []
+    concerned = _concerned(stack, site, leaving)
+    landed: list[str] = []
+    refusals = list(broken_rules(stack, satisfied=satisfied, held=held))
+    refused = {refusal.id for refusal in refusals}
     for layer in stack:
-        refusal = _foreign_file(layer, site, unknown) or _fold_layer(layer, site, folded)
+        if layer.id in refused:
+            continue
+        part = layer if layer.moved else _standing_part(layer, site, concerned)
+        refusal = _foreign_file(part, site, unknown) or _fold_layer(part, site, folded, max_offset)
         if refusal is None:
             landed.append(layer.id)
         else:
             refusals.append(refusal)
-    refusals.extend(_foreign_leavers(leaving, site))
-    gone = set(leaving)
+    # A renewed entry leaves the files that only its old revision touched.
+    gone = {*leaving, *(layer.id for layer in stack if layer.moved)}
+    refusals.extend(_foreign_leavers(gone, site))
     second = _fresh_second(site, folded, now)
     edits, files = [], {}
     for path in sorted({*site.ledger.files, *folded.contents}):
         old = site.ledger.files.get(path)
+        if old is not None and path not in concerned:
+            files[path] = old
+            continue
         fact = _new_fact(path, old, site, folded, gone, missing_dirs)
         edit = _edit(path, old, fact, site, folded, second)
         if fact is not None:
@@ -102,6 +106,20 @@ def build_plan(
     fresh = any(edit.mtime_ns == second * 1_000_000_000 for edit in edits)
     last = second if fresh else site.ledger.last_second
     return Plan(edits=tuple(edits), files=files, landed=tuple(landed), refusals=tuple(refusals), last_second=last)
+
+
+def _concerned(stack: Sequence[Layer], site: SiteFacts, leaving: Sequence[str]) -> set[str]:
+    """The files that an entry which comes, goes or is renewed touches, before or after."""
+    moved = {layer.id for layer in stack if layer.moved}
+    touched = {file.path for layer in stack if layer.moved for source in layer.diffs for file in source.files}
+    going = moved | set(leaving)
+    return touched | {path for path, fact in site.ledger.files.items() if going & set(fact.entries)}
+
+
+def _standing_part(layer: Layer, site: SiteFacts, concerned: set[str]) -> Layer:
+    diffs = standing(site, layer.id, layer.diffs)
+    parts = (diff._replace(files=tuple(file for file in diff.files if file.path in concerned)) for diff in diffs)
+    return layer._replace(diffs=tuple(part for part in parts if part.files))
 
 
 def _foreign_file(layer: Layer, site: SiteFacts, unknown: Sequence[str]) -> Refusal | None:
@@ -119,12 +137,13 @@ def _foreign_file(layer: Layer, site: SiteFacts, unknown: Sequence[str]) -> Refu
     return None
 
 
-def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded) -> Refusal | None:
+def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int | None) -> Refusal | None:
     """Put one entry on top; leaves ``folded`` alone unless all of it fits."""
     diffs = [(source.distribution, file) for source in layer.diffs for file in source.files]
     fold = fold_diffs(
         [file for _, file in diffs],
         lambda path: folded.contents[path] if path in folded.contents else site.base_bytes(path),
+        max_offset=max_offset if layer.moved else None,
     )
     if not fold.fits:
         return _why_not(layer, [file for _, file in diffs], fold.matches)
@@ -148,12 +167,13 @@ def _why_not(layer: Layer, files: Sequence[FileDiff], matches: Sequence[Match]) 
     return Refusal(id=layer.id, path=file.path, reason=reason)
 
 
-def _foreign_leavers(leaving: Sequence[str], site: SiteFacts) -> list[Refusal]:
+def _foreign_leavers(leaving: Collection[str], site: SiteFacts) -> list[Refusal]:
     """An entry cannot be taken out of a file that someone else edited: the edit would be lost."""
     refusals = []
     for path, fact in sorted(site.ledger.files.items()):
         base = site.bases[path]
-        if base.kind is BaseKind.FOREIGN:
+        uninstalled = fact.distribution not in site.distributions and site.live_bytes(path) is None
+        if base.kind is BaseKind.FOREIGN and not uninstalled:
             reason = base.reason or "edited by someone else"
             refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
     return refusals
@@ -188,20 +208,30 @@ def _new_fact(
         return old._replace(entries=tuple(id_ for id_ in old.entries if id_ not in gone)) if old and stays else None
     base = site.bases[path]
     distribution = folded.owners[path]
+    installed = site.distributions.get(distribution)
     meta = _base_meta(path, base, old, site)
     recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
     added = base.data is None
     return FileFact(
         path=path,
         distribution=distribution,
-        fingerprint=site.distributions[distribution].fingerprint,
+        fingerprint=installed.fingerprint if installed is not None else None,
         base=_digest(base.data),
         result=_digest(folded.contents[path]),
         base_mode=meta.mode if meta is not None else None,
         base_mtime_ns=meta.mtime_ns if meta is not None else None,
-        created_dirs=(recorded if recorded is not None else missing_dirs.get(path, ())) if added else (),
+        created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
         entries=entries,
     )
+
+
+def _created(
+    path: str, recorded: tuple[str, ...] | None, site: SiteFacts, missing_dirs: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The directories on the way to an added file that patchctl made, for whichever file it made them."""
+    made = {directory for fact in site.ledger.files.values() for directory in fact.created_dirs}
+    made |= set(missing_dirs.get(path, ())) | set(recorded or ())
+    return tuple(sorted((it for it in made if path.startswith(it + "/")), key=len, reverse=True))
 
 
 def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> FileMeta | None:

@@ -8,8 +8,8 @@ that moved.
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """
 
-from patchctl.target.finding import find_target
+from patchctl.target.finding import find_target, site_directories
 from patchctl.target.searching import search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
 
-__all__ = ["find_target", "read_snapshot", "search_names", "top_levels"]
+__all__ = ["find_target", "read_snapshot", "search_names", "site_directories", "top_levels"]

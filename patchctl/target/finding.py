@@ -4,14 +4,11 @@ A setting that leads nowhere is an error, not a reason to try the next: patching
 patching none.
 """
 
-# Pathlib raises where os.path answers False: a directory on PATH that is closed to the caller.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH117
-
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from patchctl.errors import TargetError
 from patchctl.model.target import Distribution, Target
@@ -20,6 +17,12 @@ from patchctl.target.holdings import Holding, find_holdings, normal_name
 from patchctl.target.layout import Environment, environment_at, environment_of, existing
 
 _HINT = "name the environment's interpreter with --python PATH, or its site directory with --site DIR"
+_SEVERAL = 2
+
+
+def nothing(_site: str) -> tuple[str, ...]:
+    """Want nothing more in any site."""
+    return ()
 
 
 def find_target(
@@ -30,6 +33,8 @@ def find_target(
     names: Collection[str],
     distribution: str | None = None,
     own_prefix: str = sys.prefix,
+    named_by: str | None = None,
+    also: Callable[[str], Collection[str]] = nothing,
 ) -> Target:
     """Return the site directory that is meant and the wanted distributions in it.
 
@@ -41,16 +46,17 @@ def find_target(
         names: distributions that are wanted: those the registry speaks of.
         distribution: ``--distribution``: the only one that is wanted.
         own_prefix: patchctl's own environment. Found on PATH it counts only when it holds a wanted distribution.
+        named_by: the setting that ``site`` or ``python`` came from, where it was not the option of that name.
+        also: site directory (absolute) -> distributions that are wanted there too, because something is recorded of
+            them.
 
     Raises:
         TargetError: no environment, or none of the distributions in it, or an ambiguity.
     """
     wanted = frozenset({normal_name(distribution)} if distribution is not None else map(normal_name, names))
-    if not wanted:
-        raise TargetError("no-distribution", "no distribution is asked for", hint="name one with --distribution NAME")
     passed: list[str] = []
-    for environment in _environments(site, python, environ):
-        target = _target(environment, wanted)
+    for environment in _environments(site, python, environ, named_by):
+        target = _target(environment, wanted, also)
         if target is not None:
             return target
         own = bool(environment.root) and os.path.realpath(environment.root) == os.path.realpath(own_prefix)
@@ -63,13 +69,31 @@ def find_target(
     raise TargetError("no-environment", message, hint=_HINT)
 
 
-def _environments(site: str | None, python: str | None, environ: Mapping[str, str]) -> Iterator[Environment]:
+def site_directories(
+    *, site: str | None, python: str | None, environ: Mapping[str, str], named_by: str | None = None
+) -> tuple[Target, ...]:
+    """Return the site directories that the settings lead to, whatever is installed in them; see :func:`find_target`.
+
+    Raises:
+        TargetError: the settings lead nowhere.
+    """
+    return tuple(
+        Target(site=path, python=environment.python, origin=environment.origin, distributions={})
+        for environment in _environments(site, python, environ, named_by)
+        for path in environment.sites
+    )
+
+
+def _environments(
+    site: str | None, python: str | None, environ: Mapping[str, str], named_by: str | None
+) -> Iterator[Environment]:
     """Yield the one environment that the settings name; several only for the interpreters on PATH."""
     if site is not None:
-        yield Environment(root="", python=None, origin="--site", sites=(_site(site),))
+        source = named_by or "--site"
+        yield Environment(root="", python=None, origin=source, sites=(_site(site, source),))
         return
     if python is not None:
-        yield _with_pythonpath(_named(python, environ), environ)
+        yield _with_pythonpath(_named(python, environ, named_by or "--python"), environ)
         return
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         root = environ.get(variable)
@@ -81,28 +105,31 @@ def _environments(site: str | None, python: str | None, environ: Mapping[str, st
         yield _with_pythonpath(environment_of(path, origin="PATH", environ=environ), environ)
 
 
-def _site(site: str) -> str:
+def _site(site: str, source: str) -> str:
     path = os.path.abspath(site)
     if not os.path.isdir(path):
-        raise TargetError("no-site", f"--site names {path}, which is not a directory")
+        raise TargetError("no-site", f"{source} names {path}, which is not a directory", hint=_HINT)
     if os.path.isfile(f"{path}/pyvenv.cfg"):
-        message = f"--site names {path}, which is an environment, not its site directory"
+        message = f"{source} names {path}, which is an environment, not its site directory"
         raise TargetError("no-site", message, hint=f"--python {path}")
     return path
 
 
-def _named(python: str, environ: Mapping[str, str]) -> Environment:
+def _named(python: str, environ: Mapping[str, str], source: str) -> Environment:
     path = python
-    if "/" not in python:
+    # A directory here is an environment's: a program of that name on PATH is hardly what was meant.
+    if "/" not in python and not os.path.isdir(python):
         path = next(_on_path(python, environ), "")
         if not path:
-            raise TargetError("no-interpreter", f"--python names {python}, which is not on PATH", hint=_HINT)
+            raise TargetError("no-interpreter", f"{source} names {python}, which is not on PATH", hint=_HINT)
     path = os.path.abspath(path)
     if os.path.isdir(path):
-        return environment_at(path, origin="--python", environ=environ)
+        return environment_at(path, origin=source, environ=environ)
     if not os.path.exists(path):
-        raise TargetError("no-interpreter", f"--python names {path}, which is not there", hint=_HINT)
-    return environment_of(path, origin="--python", environ=environ)
+        raise TargetError("no-interpreter", f"{source} names {path}, which is not there", hint=_HINT)
+    if not any(name.rpartition("/")[2].startswith(("python", "pypy")) for name in (path, os.path.realpath(path))):
+        raise TargetError("no-interpreter", f"{source} names {path}, which is no Python interpreter", hint=_HINT)
+    return environment_of(path, origin=source, environ=environ)
 
 
 def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[str]:
@@ -127,9 +154,12 @@ def _with_pythonpath(environment: Environment, environ: Mapping[str, str]) -> En
     )
 
 
-def _target(environment: Environment, wanted: frozenset[str]) -> Target | None:
+def _target(environment: Environment, wanted: frozenset[str], also: Callable[[str], Collection[str]]) -> Target | None:
     """Choose the site directory that holds most of the distributions an import would find; the first of equals."""
-    holders = [(site, find_holdings(site, wanted)) for site in (*environment.sites, *environment.base)]
+    holders = [
+        (site, find_holdings(site, wanted | frozenset(map(normal_name, also(site)))))
+        for site in (*environment.sites, *environment.base)
+    ]
     holders = [(site, holdings) for site, holdings in holders if holdings]
     if not holders:
         return None
@@ -163,8 +193,8 @@ def _distributions(site: str, holdings: list[Holding]) -> dict[str, Distribution
 
 
 def _absent(environment: Environment, wanted: frozenset[str], *, own: bool) -> TargetError:
-    names = ", ".join(sorted(wanted))
-    missing = f"{names} is not installed" if len(wanted) == 1 else f"none of {names} is installed"
+    names = ", ".join(sorted(wanted)) or "the distributions of the registry (it names none)"
+    missing = f"{names} is not installed" if len(wanted) < _SEVERAL else f"none of {names} is installed"
     looked = ", ".join((*environment.sites, *environment.base))
     where = f"the environment {environment.root} (from {environment.origin}); looked in " if environment.root else ""
     message = f"{missing} in {where}{looked}"

@@ -3,9 +3,6 @@
 METADATA is read for Name and Version alone, by hand: the email package would cost more than everything else here.
 """
 
-# Paths are text here, and pathlib raises where os.path answers False.
-# ruff: noqa: PTH112, PTH117
-
 from __future__ import annotations
 
 import os

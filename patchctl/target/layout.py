@@ -4,9 +4,6 @@ Known are virtual environments (PEP 405), conda, plain installations, Debian's d
 /usr/local, and the user site. The order is that of the interpreter's own path.
 """
 
-# Pathlib raises where os.path answers False: a directory that is closed to the caller.
-# ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH117, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import os

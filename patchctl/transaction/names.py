@@ -48,6 +48,11 @@ def copy_name(transaction: str, index: int) -> str:
     return f".patchctl-{transaction}-{index}.undo"
 
 
+def restored_name(transaction: str, index: int) -> str:
+    """Return the name, beside the target, of an original that is being made anew from its object."""
+    return f".patchctl-{transaction}-{index}.old"
+
+
 def undo_path(transaction: str, index: int) -> str:
     """Return the path, relative to the site, of the hard link that keeps the old file of edit ``index``."""
     return f"{STATE_DIR}/{TMP}/{transaction}/{index}"

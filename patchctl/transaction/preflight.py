@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from patchctl.disk import NotRegularError, open_parent, open_root, read_below
+from patchctl.disk import NotRegularError, compiled_twin, mount_points, open_parent, open_root, read_below
 from patchctl.errors import RefusedError
 from patchctl.model.files import EditKind, FileEdit, sha256_hex
 from patchctl.model.layout import LEDGER_PATH
@@ -25,8 +25,6 @@ _PERMISSIONS = 0o777
 _SPARE_BYTES = 1 << 20
 _PROBE = ".patchctl-probe.tmp"
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
-_MOUNT_POINT = 4
-_OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
 
 
 @dataclass(slots=True)
@@ -66,7 +64,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
         ValueError: the edits are not a transaction: the ledger is not last, a path stands twice, nothing changes.
     """
     _check_whole(edits)
-    mounts = _mount_points()
+    mounts = mount_points()
     base = os.path.realpath(site.site)
     rooms: dict[int, _Room] = {}
     probed: set[tuple[int, int]] = set()
@@ -129,10 +127,10 @@ def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probe
     if (None if found is None else found[0]) != edit.before:
         raise changed_meanwhile(edit.path)
     status = None if found is None else found[1]
-    if status is not None and os.geteuid() not in {0, status.st_uid}:
+    if status is not None and _changes_hands(status):
         raise RefusedError(
             "foreign-owner",
-            f"{edit.path} belongs to another user and would change hands",
+            f"{edit.path} belongs to another user or group and would change hands",
             hint="run patchctl as the owner of the installation",
             path=edit.path,
         )
@@ -149,6 +147,13 @@ def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probe
         mode=None if status is None else status.st_mode & _PERMISSIONS,
         mtime_ns=None if status is None else status.st_mtime_ns,
     )
+
+
+def _changes_hands(status: os.stat_result) -> bool:
+    """Only root can give a new file to another user, or to a group that the caller is not in."""
+    if os.geteuid() == 0:
+        return False
+    return status.st_uid != os.geteuid() or status.st_gid not in {os.getegid(), *os.getgroups()}
 
 
 def _inspect_directory(
@@ -182,19 +187,14 @@ def _probe(parent: int) -> None:
 
 
 def _refuse_compiled_twin(parent: int, path: str) -> None:
-    """An extension module beside a source wins the import (importlib tries its suffixes first)."""
-    stem = path.rpartition("/")[2].removesuffix(SUFFIX)
-    for name in names_in(parent):
-        if not (name.startswith(f"{stem}.") and name.endswith(".so")):
-            continue
-        tag = name[len(stem) : -len(".so")]
-        if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
-            raise RefusedError(
-                "compiled-twin",
-                f"{path} would be applied but not effective: {name} beside it is what Python imports",
-                hint="use a patch that avoids the compiled module, or rebuild it",
-                path=path,
-            )
+    twin = compiled_twin(names_in(parent), path)
+    if twin is not None:
+        raise RefusedError(
+            "compiled-twin",
+            f"{path} would be applied but not effective: {twin} beside it is what Python imports",
+            hint="use a patch that avoids the compiled module, or rebuild it",
+            path=path,
+        )
 
 
 def _check_space(site: OpenSite, edits: Sequence[FileEdit], rooms: dict[int, _Room]) -> None:
@@ -215,22 +215,6 @@ def _free_bytes(directory: int) -> int:
     if status.f_blocks == 0:
         return 1 << 62  # a file system that keeps no count
     return (status.f_bfree if os.geteuid() == 0 else status.f_bavail) * status.f_frsize
-
-
-def _mount_points() -> frozenset[str]:
-    """Mount points of this process; a file mounted by itself shows nowhere else, and replacing it fails (EBUSY)."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:  # noqa: PTH123
-            points = [line.split(" ")[_MOUNT_POINT] for line in lines]
-    except OSError:
-        return frozenset()
-    return frozenset(_unescape(point) for point in points)
-
-
-def _unescape(point: str) -> str:
-    for escape, character in _OCTAL:
-        point = point.replace(escape, character)
-    return point
 
 
 def changed_meanwhile(path: str) -> RefusedError:

@@ -25,7 +25,7 @@ from patchctl.transaction.files import (
     write_new,
 )
 from patchctl.transaction.journal import JournalEdit
-from patchctl.transaction.names import OBJECTS, PATCHES, TMP, copy_name, is_state, temp_name, undo_path
+from patchctl.transaction.names import OBJECTS, PATCHES, TMP, copy_name, is_state, restored_name, temp_name, undo_path
 from patchctl.transaction.opening import OpenSite, open_state_directory, put_state_file
 from patchctl.transaction.preflight import changed_meanwhile
 
@@ -191,18 +191,19 @@ def _put_back_from_object(
     except FileNotFoundError:
         owner = site.owner
     mode = 0o644 if edit.mode is None else edit.mode
-    # Not the temp file's name: that one being there says that the target was not replaced.
-    copy = copy_name(transaction, index)
-    remove(parent, copy)
-    write_new(parent, copy, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns))
-    os.replace(copy, name, src_dir_fd=parent, dst_dir_fd=parent)
+    # A name of its own, for what a kill leaves half-made: the temp file's would say that the target was not replaced,
+    # the copy's that this is the original already.
+    made = restored_name(transaction, index)
+    remove(parent, made)
+    write_new(parent, made, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns))
+    os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
 def drop_temps(site: OpenSite, transaction: str, index: int, path: str) -> None:
     """Remove what an edit left beside its target."""
     try:
         with parent_of(site.root, path) as (parent, _):
-            gone = [remove(parent, temp_name(transaction, index)), remove(parent, copy_name(transaction, index))]
+            gone = [remove(parent, name_of(transaction, index)) for name_of in (temp_name, copy_name, restored_name)]
             if any(gone):
                 sync(parent)
     except FileNotFoundError:

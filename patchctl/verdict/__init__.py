@@ -4,12 +4,12 @@
 ``facts`` names them. Nothing here reads, writes, or decides what to do about a verdict: that is ``plan``.
 """
 
-from patchctl.verdict.base import Base, BaseKind, base_of
+from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
-from patchctl.verdict.fold import Fold, fold_diffs
+from patchctl.verdict.fold import Fold, fold_diffs, taken_out
 from patchctl.verdict.judge import assess
 from patchctl.verdict.need import blocked_by
-from patchctl.verdict.scope import outside
+from patchctl.verdict.scope import outside, standing
 
 __all__ = [
     "Action",
@@ -27,5 +27,8 @@ __all__ = [
     "base_of",
     "blocked_by",
     "fold_diffs",
+    "is_rebuilt",
     "outside",
+    "standing",
+    "taken_out",
 ]

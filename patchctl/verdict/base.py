@@ -38,6 +38,14 @@ class Base(NamedTuple):
     history: bool = False
 
 
+def is_rebuilt(fact: FileFact, fingerprint: str | None) -> bool:
+    """Return whether the file's distribution is another build than when the fact was recorded.
+
+    A RECORD that is gone since tells nothing: then the hashes decide.
+    """
+    return fingerprint is not None and fact.fingerprint != fingerprint
+
+
 def base_of(
     *,
     live: bytes | None,
@@ -59,13 +67,16 @@ def base_of(
     """
     if fact is None:
         return Base(kind=BaseKind.LIVE, data=live)
-    rebuilt = fact.fingerprint != fingerprint
+    rebuilt = is_rebuilt(fact, fingerprint)
     if live_sha256 == fact.base:
         return Base(kind=BaseKind.LIVE, data=live, history=live_sha256 != fact.result or rebuilt)
     if live_sha256 == fact.result:
         return _under_result(live, live_sha256, fact, recorded_base, listed_sha256, rebuilt=rebuilt)
-    if rebuilt:
+    if rebuilt and (live is None or listed_sha256 in {None, live_sha256}):
         return Base(kind=BaseKind.LIVE, data=live, history=True)
+    if rebuilt:
+        reason = "the build was replaced, and the file is neither what the new RECORD lists nor what patchctl left"
+        return Base(kind=BaseKind.FOREIGN, data=None, reason=reason)
     gone = "the file is gone" if live is None else "the file was edited after patchctl changed it"
     return Base(kind=BaseKind.FOREIGN, data=None, reason=gone)
 

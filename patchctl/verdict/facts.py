@@ -97,6 +97,7 @@ class Candidate(NamedTuple):
         fixes: upstream changes, judged on base bytes.
         replaced_by: an entry of this registry that takes its place here.
         assumed: build string the operator gave for it.
+        incomplete: a distribution that it names is not installed here.
         rebuilt: it was applied to another build than the one installed now.
     """
 
@@ -111,6 +112,7 @@ class Candidate(NamedTuple):
     fixes: tuple[FixFinding, ...]
     replaced_by: str | None = None
     assumed: str | None = None
+    incomplete: bool = False
     rebuilt: bool = False
 
     @property
@@ -167,6 +169,7 @@ class FileFinding(NamedTuple):
         path: POSIX, relative to the site.
         fit: what the entry's hunks look like in it.
         pristine: the live bytes equal what RECORD lists; None: unknown.
+        built_in: the change is in the base, and the base equals what RECORD lists: the build itself carries it.
         sha256: of the live bytes; None: not there.
         hunks: where each hunk lies or would lie, or why it has no place.
         obstacle: why patchctl must not touch the file, whatever the hunks say: a link, a foreign edit, another
@@ -177,6 +180,7 @@ class FileFinding(NamedTuple):
     path: str
     fit: Fit
     pristine: bool | None
+    built_in: bool
     sha256: str | None
     hunks: tuple[HunkPlace, ...]
     obstacle: str | None = None

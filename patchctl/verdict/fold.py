@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
-from patchctl.match import Match, locate, splice
+from patchctl.match import Fit, Match, judge_fit, locate, splice
 
 
 class Fold(NamedTuple):
@@ -23,15 +23,33 @@ class Fold(NamedTuple):
     fits: bool
 
 
-def fold_diffs(diffs: Sequence[FileDiff], read: Callable[[str], bytes | None]) -> Fold:
-    """Apply ``diffs`` in order over what ``read`` gives for a path (bytes, or None: no such file)."""
+def fold_diffs(
+    diffs: Sequence[FileDiff], read: Callable[[str], bytes | None], *, max_offset: int | None = None
+) -> Fold:
+    """Apply ``diffs`` in order over what ``read`` gives for a path (bytes, or None: no such file).
+
+    ``max_offset`` bounds how many lines a hunk may lie from where its diff states.
+    """
     contents: dict[str, bytes | None] = {}
     matches = []
     for diff in diffs:
         before = contents[diff.path] if diff.path in contents else read(diff.path)
-        match = locate(diff, before)
+        match = locate(diff, before, max_offset=max_offset)
         matches.append(match)
         if match.fits:
             contents[diff.path] = splice(diff, before, match)
     fits = all(match.fits for match in matches)
     return Fold(matches=tuple(matches), contents=contents if fits else {}, fits=fits)
+
+
+def taken_out(data: bytes | None, diffs: Sequence[FileDiff]) -> bytes | None:
+    """Return a file's bytes without the changes that ``diffs`` (all of this file) made to them, the last first.
+
+    Where nobody recorded what was applied, an entry's own change must not be taken for upstream's: what fits in
+    reverse is put back before the bytes are asked whether a fix is in them.
+    """
+    for diff in reversed(diffs):
+        report = judge_fit(diff, data)
+        if report.fit is Fit.PRESENT:
+            data = splice(diff, data, report.reverse)
+    return data

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from patchctl.build import MatchRule
+from patchctl.diff import FileDiff
 from patchctl.match import Fit, judge_fit
-from patchctl.model import pristine
-from patchctl.verdict.base import BaseKind
+from patchctl.model import Distribution, pristine, sha256_hex
+from patchctl.verdict.base import Base, BaseKind, is_rebuilt
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
 from patchctl.verdict.fold import fold_diffs
 from patchctl.verdict.need import action_of, need_of
-from patchctl.verdict.scope import outside
+from patchctl.verdict.scope import outside, standing
 
 _WORST = (Fit.MISSING, Fit.CONFLICT, Fit.UNDECIDED, Fit.PARTIAL)
 _UNRECEIPTED = {
@@ -46,6 +48,13 @@ class _View:
         self.folded.update(fold.contents)
         self.layers.append((id_, diffs))
 
+    def fold_required(self, candidate: Candidate, by_id: Mapping[str, Candidate]) -> None:
+        """Fold what the entry requires and is not in yet, deepest first; what does not fit changes nothing."""
+        inside = {id_ for id_, _ in self.layers}
+        for required in _closure(candidate, by_id):
+            if required.id not in inside:
+                self.fold(required.id, required.diffs)
+
     def without(self, ids: Sequence[str]) -> _View:
         """A view of its own, as if the entries ``ids`` were out."""
         other = _View(self.site)
@@ -66,17 +75,25 @@ def assess(candidates: Sequence[Candidate], site: SiteFacts) -> tuple[Assessment
         site: the environment; its bases cover every path that a candidate's diffs name.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
-    view = _View(site)
-    found = []
-    for candidate in candidates:
-        if candidate.receipt is not None:
-            found.append(_assess_receipt(candidate, site, view))
-        else:
-            met = view.without(candidate.patch.replaces if candidate.patch is not None else ())
-            for required in _closure(candidate, by_id):
-                met.fold(required.id, required.diffs)
-            found.append(_assess_other(candidate, site, met))
-    return _settle(found)
+    view, found = _View(site), []
+    for candidate in (candidate for candidate in candidates if candidate.receipt is not None):
+        found.append(_assess_receipt(candidate, site, view, by_id))
+    # An entry that matches nothing is judged last: its diff may fit only because of what is wanted before it.
+    wanted = view.without(())
+    for candidate in sorted(
+        (candidate for candidate in candidates if candidate.receipt is None),
+        key=lambda candidate: candidate.rule is MatchRule.NONE,
+    ):
+        ground = wanted if candidate.rule is MatchRule.NONE else view
+        met = ground.without(candidate.patch.replaces if candidate.patch is not None else ())
+        met.fold_required(candidate, by_id)
+        assessment = _assess_other(candidate, site, met)
+        found.append(assessment)
+        if assessment.need is Need.WANTED and assessment.fit is Fit.APPLICABLE:
+            wanted.fold_required(candidate, by_id)
+            wanted.fold(candidate.id, candidate.diffs)
+    order = {candidate.id: number for number, candidate in enumerate(candidates)}
+    return _settle(sorted(found, key=lambda assessment: order[assessment.id]))
 
 
 def _settle(found: list[Assessment]) -> tuple[Assessment, ...]:
@@ -85,22 +102,31 @@ def _settle(found: list[Assessment]) -> tuple[Assessment, ...]:
     return tuple(action_of(assessment, needs) for assessment in found)
 
 
-def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View) -> Assessment:
+def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View, by_id: Mapping[str, Candidate]) -> Assessment:
     verdict, why = _recorded_verdict(candidate, site)
     # A lost entry, or one with a newer revision, is judged by the diffs that would bring it in now.
     changing = verdict is Verdict.LOST or (verdict is Verdict.APPLIED and candidate.newer)
+    met = view.without(())
+    if changing:
+        met.fold_required(candidate, by_id)
     fit, files = _fit_files(
-        candidate.due if changing else candidate.recorded, site, view, forward_only=verdict is Verdict.APPLIED
+        candidate.due if changing else candidate.recorded, site, met, forward_only=verdict is Verdict.APPLIED
     )
     need = need_of(candidate, fit if verdict is Verdict.LOST else None, files)
-    if verdict is Verdict.APPLIED or (verdict is Verdict.LOST and need is not Need.FIXED):
-        view.fold(candidate.id, candidate.recorded if verdict is Verdict.APPLIED else candidate.due)
+    coming = verdict is Verdict.LOST or candidate.newer
+    if coming and need is Need.WANTED and fit is Fit.APPLICABLE:
+        view.fold(candidate.id, candidate.due)
+    else:
+        view.fold(candidate.id, standing(site, candidate.id, candidate.recorded))
     return _first_answer(candidate, verdict, fit, files, need, why)
 
 
 def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, str]:
     """The verdict of an entry with a receipt, from hashes alone."""
     paths = [file.path for diff in candidate.recorded for file in diff.files]
+    absent = [diff.distribution for diff in candidate.recorded if diff.distribution not in site.distributions]
+    if absent:
+        return Verdict.LOST, f"{absent[0]} is not installed here any more"
     for path in paths:
         fact = site.ledger.files.get(path)
         expected = fact is not None and None not in (fact.base, fact.result)
@@ -115,7 +141,7 @@ def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, s
         if fact is None or candidate.id not in fact.entries:
             return Verdict.LOST, f"{path} does not carry it any more"
         if site.bases[path].history:
-            rebuilt = fact.fingerprint != _fingerprint(site, fact.distribution)
+            rebuilt = is_rebuilt(fact, _fingerprint(site, fact.distribution))
             return Verdict.LOST, f"{path} was {'replaced by another build' if rebuilt else 'put back to its original'}"
     return Verdict.APPLIED, "every file is as patchctl left it"
 
@@ -160,7 +186,10 @@ def _fit_files(
             live = site.snapshot.files.get(file.path)
             digest = live.sha256 if live is not None else None
             clean = pristine(distribution, file.path, digest) if distribution is not None else None
-            report = judge_fit(file, view.read(file.path), pristine=clean)
+            met, base = view.read(file.path), site.bases[file.path]
+            # RECORD speaks of the build's own bytes; under another entry's change it says nothing about this one.
+            untouched = met == base.data
+            report = judge_fit(file, met, pristine=clean if untouched else None)
             match = report.reverse if report.fit is Fit.PRESENT and not forward_only else report.forward
             obstacle = site.snapshot.problems.get(file.path) or site.bases[file.path].reason
             obstacle = obstacle or outside(site, diff.distribution, file)
@@ -169,6 +198,7 @@ def _fit_files(
                     path=file.path,
                     fit=report.fit,
                     pristine=clean,
+                    built_in=report.fit is Fit.PRESENT and _in_the_build(site, distribution, file, base),
                     sha256=digest,
                     hunks=match.hunks,
                     obstacle=obstacle,
@@ -176,6 +206,14 @@ def _fit_files(
                 )
             )
     return _worst([finding.fit for finding in findings]), tuple(findings)
+
+
+def _in_the_build(site: SiteFacts, distribution: Distribution | None, file: FileDiff, base: Base) -> bool:
+    """The change is in the base bytes, and these are what RECORD lists."""
+    if distribution is None or base.kind is BaseKind.FOREIGN:
+        return False
+    digest = None if base.data is None else sha256_hex(base.data)
+    return pristine(distribution, file.path, digest) is True and judge_fit(file, base.data).fit is Fit.PRESENT
 
 
 def _worst(fits: Sequence[Fit]) -> Fit:

@@ -10,6 +10,18 @@ from patchctl.match import Fit
 from patchctl.model import FixRole
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, Verdict
 
+_FILE_REASONS = {
+    "file-missing": "there is no such file",
+    "file-exists": "there is such a file already",
+    "content-differs": "the file is not the one that the diff removes",
+}
+_HUNK_REASONS = {
+    "not-found": "its lines are not in the file",
+    "ambiguous": "its lines stand at several places",
+    "out-of-order": "its lines stand only where a neighbouring hunk leaves no room",
+    "too-far": "its lines stand too far from where the diff states",
+}
+
 
 def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
     """Whether the entry ought to be in.
@@ -32,7 +44,7 @@ def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding])
         return Need.WANTED
     if matched:
         return Need.OPTIONAL
-    return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE else Need.NOT_CONCERNED
+    return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE and not candidate.incomplete else Need.NOT_CONCERNED
 
 
 def is_fixed(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> bool:
@@ -40,7 +52,7 @@ def is_fixed(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]
     fixes = [finding for finding in candidate.fixes if finding.fix.role is FixRole.FIXES]
     if fixes and all(finding.status is FixStatus.PROVEN for finding in fixes):
         return True
-    return fit is Fit.PRESENT and bool(files) and all(file.pristine is True for file in files)
+    return fit is Fit.PRESENT and bool(files) and all(file.built_in for file in files)
 
 
 def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> Assessment:
@@ -51,26 +63,41 @@ def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> A
 
 def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
     candidate = found.candidate
-    receipt = candidate.receipt
     if found.need is Need.FIXED:
-        if receipt is None:
-            return Action.NONE, _fixed_reason(found)
-        if candidate.hold is not None:
-            return Action.NONE, f"held: {candidate.hold.reason}; {_fixed_reason(found)}"
-        if receipt.despite_fix:
-            return Action.NONE, f"applied although fixed (--despite-fix); {_fixed_reason(found)}"
-        return Action.RETIRE, _fixed_reason(found)
+        return _fixed_action(found)
     if found.need is Need.HELD:
-        return Action.NONE, f"held: {candidate.hold.reason if candidate.hold is not None else ''}"
+        return Action.NONE, _held_reason(found)
     if found.need is Need.UNKNOWN_BUILD:
         return Action.PORT, f"the diff fits these bytes, but the entry does not name this build: {candidate.reason}"
     if found.need is not Need.WANTED:
         return Action.NONE, f"replaced by {candidate.replaced_by}" if candidate.replaced_by else None
     if found.verdict is None:
         return Action.NONE, "advice only; see its avoidance"
-    if receipt is not None and candidate.replaced_by is not None:
-        return Action.NONE, f"replaced by {candidate.replaced_by}, which takes it out when applied"
+    if candidate.receipt is not None and candidate.replaced_by is not None:
+        return _replaced_action(found, neighbours)
     return _wanted_action(found, neighbours)
+
+
+def _fixed_action(found: Assessment) -> tuple[Action, str | None]:
+    receipt, hold = found.candidate.receipt, found.candidate.hold
+    if receipt is None:
+        return Action.NONE, _fixed_reason(found)
+    if hold is not None:
+        return Action.NONE, f"{_held_reason(found)}; {_fixed_reason(found)}"
+    if receipt.despite_fix and found.verdict is not Verdict.LOST:
+        return Action.NONE, f"applied although fixed (--despite-fix); {_fixed_reason(found)}"
+    return Action.RETIRE, _fixed_reason(found)
+
+
+def _replaced_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
+    """A recorded entry whose place another one takes: it goes when that one comes in."""
+    replacement = found.candidate.replaced_by or ""
+    if found.verdict in {Verdict.DRIFTED, Verdict.MISSING}:
+        return Action.INSPECT, None
+    other = neighbours.get(replacement)
+    if other is not None and other.candidate.receipt is not None:
+        return Action.INSPECT, f"replaced by {replacement}, which is applied too: revert {found.id}"
+    return Action.NONE, f"replaced by {replacement}, which takes it out when applied"
 
 
 def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
@@ -78,10 +105,15 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
     if verdict is Verdict.APPLIED:
         if not candidate.newer or candidate.patch is None or candidate.receipt is None:
             return Action.NONE, None
+        blocker = blocked_by(found, neighbours)
+        if blocker is not None:
+            return Action.INSPECT, f"revision {candidate.patch.revision} cannot come in: {blocker}"
         action = Action.APPLY if found.fit is Fit.APPLICABLE else Action.PORT
         return action, f"revision {candidate.receipt.revision} is applied, {candidate.patch.revision} is current"
     if verdict is Verdict.DRIFTED or any(file.obstacle for file in found.files):
         return Action.INSPECT, None
+    if verdict is Verdict.LOST and candidate.incomplete:
+        return Action.INSPECT, f"{found.reason}: revert it, or reinstall the distribution"
     if candidate.receipt is not None and candidate.rebuilt and candidate.rule is MatchRule.NONE:
         return Action.PORT, f"it was applied to another build and does not name this one: {candidate.reason}"
     blocker = blocked_by(found, neighbours)
@@ -91,7 +123,28 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
         return Action.ADOPT, "the change is in the files, but nobody recorded it: the files differ from RECORD"
     if found.fit is Fit.APPLICABLE and verdict is not Verdict.MISSING:
         return Action.APPLY, None
-    return Action.PORT, None
+    return Action.PORT, misfit(found)
+
+
+def misfit(found: Assessment) -> str | None:
+    """Return in words where the entry's diff first fails to fit; None when it fits."""
+    for file in found.files:
+        if file.reason is not None:
+            return f"{file.path}: {_FILE_REASONS.get(file.reason, file.reason)}"
+        for hunk in file.hunks:
+            if hunk.reason is not None:
+                return f"{file.path}, hunk {hunk.number}: {_HUNK_REASONS.get(hunk.reason, hunk.reason)}"
+        if file.fit is Fit.UNDECIDED:
+            return f"{file.path}: it cannot be told whether the change is in"
+    return None
+
+
+def _held_reason(found: Assessment) -> str:
+    hold = found.candidate.hold
+    reason = f"held: {hold.reason if hold is not None else ''}"
+    if found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
+        return f"{reason}; but it is {found.verdict.value}: {found.reason}"
+    return reason
 
 
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:

@@ -1,0 +1,211 @@
+"""Plan a proposal: the edits, the ledger's last, and what they mean. Reads at most; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from patchctl.commands.place import Clock
+from patchctl.commands.proposal import Proposal, Step
+from patchctl.commands.report import Change
+from patchctl.commands.scene import Scene
+from patchctl.diff import ChangeKind
+from patchctl.errors import Problem
+from patchctl.ledger import LEDGER_PATH, encode_ledger, patch_path, read_ledger_bytes, read_patch
+from patchctl.model import EditKind, FileEdit, LedgerState, Receipt
+from patchctl.plan import Layer, Plan, Refusal, build_plan
+from patchctl.transaction import missing_directories
+from patchctl.verdict import Need
+
+
+class Draft(NamedTuple):
+    """A proposal that was planned.
+
+    Attributes:
+        edits: in the order of writing, the ledger's last; empty: nothing to do, or refused.
+        change: what they would do.
+        refused: what cannot be done, and why.
+        blocked: because of that nothing is done at all.
+        notes: sentences for the operator.
+        promises_check: as of the proposal.
+        asks_registry: as of the proposal.
+    """
+
+    edits: tuple[FileEdit, ...]
+    change: Change
+    refused: tuple[Problem, ...]
+    blocked: bool
+    notes: tuple[str, ...]
+    promises_check: bool
+    asks_registry: bool
+
+
+def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: int | None = None) -> Draft:
+    """Plan ``proposal`` in ``scene``.
+
+    Args:
+        scene: what is there.
+        proposal: what is wanted.
+        clock: the time.
+        max_offset: as of :func:`patchctl.plan.build_plan`.
+    """
+    steps, refused = list(proposal.steps), list(proposal.refused)
+    fixed = {found.id for found in scene.assessments if found.need is Need.FIXED}
+    while True:
+        leaving = _leaving(proposal, steps)
+        staying = [step for step in steps if step.layer.id not in leaving]
+        plan = build_plan(
+            [step.layer for step in staying],
+            scene.site,
+            leaving=leaving,
+            unknown=[id_ for id_ in scene.unknown if id_ not in leaving],
+            satisfied=fixed,
+            held=tuple(scene.site.ledger.holds),
+            now=clock.now,
+            missing_dirs=_missing_dirs(scene, staying),
+            max_offset=max_offset,
+        )
+        if not plan.refusals:
+            break
+        refused += [_problem(refusal) for refusal in plan.refusals]
+        dropped = _dropped(steps, proposal, plan.refusals)
+        if proposal.strict or not dropped:
+            return _blocked(proposal, refused)
+        proposal = proposal._replace(leaving=tuple(id_ for id_ in proposal.leaving if id_ not in dropped))
+        steps = [step for step in steps if step.layer.id not in dropped or not step.layer.moved]
+    if proposal.strict and refused:
+        return _blocked(proposal, refused)
+    return _settled(scene, proposal, staying, leaving, plan, tuple(refused))
+
+
+def _blocked(proposal: Proposal, refused: Sequence[Problem]) -> Draft:
+    return Draft(
+        edits=(),
+        change=Change(state="none"),
+        refused=tuple(refused),
+        blocked=True,
+        notes=proposal.notes,
+        promises_check=proposal.promises_check,
+        asks_registry=proposal.asks_registry,
+    )
+
+
+def _dropped(steps: Sequence[Step], proposal: Proposal, refusals: Sequence[Refusal]) -> set[str]:
+    """What a bare change goes on without: the refused entries, and all that came in because of them.
+
+    Where an entry that merely stays no longer fits, those that come into its file are to blame. Empty: nobody is, and
+    then nothing is done at all.
+    """
+    moved = {step.layer.id: step.layer for step in steps if step.layer.moved}
+    dropped = set()
+    for refusal in refusals:
+        if refusal.id in moved or refusal.id in proposal.leaving:
+            dropped.add(refusal.id)
+        else:
+            dropped |= {layer.id for layer in moved.values() if refusal.path in _paths(layer)}
+    while True:
+        wider = {layer.id for layer in moved.values() if dropped & set(layer.requires)}
+        if wider <= dropped:
+            return dropped
+        dropped |= wider
+
+
+def _paths(layer: Layer) -> set[str]:
+    return {file.path for source in layer.diffs for file in source.files}
+
+
+def _leaving(proposal: Proposal, steps: Sequence[Step]) -> tuple[str, ...]:
+    replaced = [id_ for step in steps if step.layer.moved for id_ in step.layer.takes_out]
+    return tuple(dict.fromkeys((*proposal.leaving, *replaced)))
+
+
+def _missing_dirs(scene: Scene, steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
+    return {
+        file.path: missing_directories(scene.target.site, file.path)
+        for step in steps
+        for source in step.layer.diffs
+        for file in source.files
+        if file.kind is ChangeKind.ADD
+    }
+
+
+def _problem(refusal: Refusal) -> Problem:
+    return Problem(
+        code="does-not-fit",
+        message=f"{refusal.id}: {refusal.path}: {refusal.reason}"
+        if refusal.path
+        else f"{refusal.id}: {refusal.reason}",
+        hint=f"patchctl status {refusal.id} shows what is there; patchctl show {refusal.id} what was expected",
+        patch=refusal.id,
+        path=refusal.path,
+    )
+
+
+def _settled(
+    scene: Scene,
+    proposal: Proposal,
+    steps: Sequence[Step],
+    leaving: tuple[str, ...],
+    plan: Plan,
+    refused: tuple[Problem, ...],
+) -> Draft:
+    """Everything fits: put the ledger's edit behind the files' edits."""
+    old = scene.site.ledger
+    state = LedgerState(
+        receipts=_receipts(old, steps, leaving),
+        files=plan.files,
+        holds=proposal.holds,
+        retirements=(*old.retirements, *proposal.retirements),
+        last_second=plan.last_second,
+    )
+    change = _change(scene, proposal, steps, leaving, plan)
+    if not plan.edits and encode_ledger(state) == encode_ledger(old._replace(sha256=None)):
+        edits: tuple[FileEdit, ...] = ()
+    else:
+        edits = (*plan.edits, *_stored_diffs(scene, steps), _ledger_edit(scene, state))
+    return Draft(
+        edits=edits,
+        change=change,
+        refused=refused,
+        blocked=False,
+        notes=proposal.notes,
+        promises_check=proposal.promises_check,
+        asks_registry=proposal.asks_registry,
+    )
+
+
+def _receipts(old: LedgerState, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:
+    """In the order of the stack, which is the order of folding from now on; what could not be judged comes first."""
+    inside = {step.layer.id for step in steps}
+    unjudged = [receipt for receipt in old.receipts if receipt.id not in inside and receipt.id not in leaving]
+    return (*unjudged, *(step.receipt for step in steps))
+
+
+def _change(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: tuple[str, ...], plan: Plan) -> Change:
+    retired = tuple(retirement.id for retirement in proposal.retirements)
+    before, after = scene.site.ledger.holds, proposal.holds
+    return Change(
+        state="planned",
+        applied=tuple(step.layer.id for step in steps if step.layer.moved),
+        reverted=tuple(id_ for id_ in leaving if id_ not in retired),
+        retired=retired,
+        held=tuple(id_ for id_ in after if after[id_] != before.get(id_)),
+        unheld=tuple(id_ for id_ in before if id_ not in after),
+        edits=plan.edits,
+    )
+
+
+def _stored_diffs(scene: Scene, steps: Sequence[Step]) -> tuple[FileEdit, ...]:
+    """The diffs themselves are kept, so that revert works after the registry moved on."""
+    wanted = {source.sha256: source.data for step in steps if step.layer.moved for source in step.layer.diffs}
+    return tuple(
+        FileEdit(path=patch_path(sha256), kind=EditKind.ADD, before=None, after=data)
+        for sha256, data in sorted(wanted.items())
+        if read_patch(scene.target.site, sha256) is None
+    )
+
+
+def _ledger_edit(scene: Scene, state: LedgerState) -> FileEdit:
+    before = read_ledger_bytes(scene.target.site)
+    kind = EditKind.ADD if before is None else EditKind.MODIFY
+    return FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=encode_ledger(state))

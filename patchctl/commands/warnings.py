@@ -1,0 +1,75 @@
+"""What the operator should know beside the answer: about the environment, and about entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from patchctl.errors import Problem
+from patchctl.evidence import FixStatus
+from patchctl.model import FixRole, LedgerState, Target
+from patchctl.verdict import Action, Assessment, Need, Verdict
+
+_FAR = 300
+"""Lines: p99 of the offsets measured between releases is 227, the largest 624; beyond this a person should look."""
+
+
+def target_warnings(target: Target) -> tuple[Problem, ...]:
+    """Say what is odd about the environment."""
+    warnings = []
+    for name, found in target.distributions.items():
+        if found.record is None:
+            message = f"{name} has no RECORD: nothing tells which of its files are pristine"
+            warnings.append(Problem(code="no-record", message=message))
+        if found.source_build is not None and found.source_build != found.build:
+            message = f"{name}: METADATA says {found.build}, its own _version.py says {found.source_build}"
+            warnings.append(Problem(code="version-disagrees", message=message))
+    for other in target.passed_over:
+        message = f"another site directory holds it too and was not taken: {other}"
+        warnings.append(Problem(code="passed-over", message=message, hint=f"patchctl status --site {other}"))
+    return tuple(warnings)
+
+
+def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tuple[Problem, ...]:
+    """Say what is odd about entries, whatever is due."""
+    known = {found.id for found in assessments}
+    warnings = [problem for found in assessments for problem in _of_entry(found)]
+    for id_, hold in ledger.holds.items():
+        if id_ not in known:
+            message = f"a hold is recorded for {id_}, which the registry does not have: {hold.reason}"
+            hint = f"patchctl unhold {id_}"
+            warnings.append(Problem(code="hold-without-entry", message=message, hint=hint, patch=id_))
+    return tuple(warnings)
+
+
+def _of_entry(found: Assessment) -> Iterator[Problem]:
+    for finding in found.candidate.fixes:
+        if finding.status is FixStatus.CONTRADICTED and finding.fix.role is FixRole.FIXES:
+            message = f"{found.id}: {finding.fix.ref} is claimed for this version, but these files do not contain it"
+            yield Problem(code="claim-contradicted", message=message, patch=found.id)
+    yield from _silent_change(found)
+    if found.need is Need.HELD and found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
+        message = f"{found.id} is held, but its files are not as they were when it was applied: {found.reason}"
+        yield Problem(code="held-not-in", message=message, patch=found.id)
+    if found.verdict is Verdict.APPLIED or found.action is Action.APPLY:
+        for file in found.files:
+            far = [hunk for hunk in file.hunks if hunk.offset is not None and abs(hunk.offset) > _FAR]
+            if far:
+                message = (
+                    f"{found.id}: {file.path}: hunk {far[0].number} lies {abs(far[0].offset or 0)} lines from where"
+                )
+                message += " its diff states: look whether it is the right place"
+                yield Problem(code="large-offset", message=message, patch=found.id, path=file.path)
+
+
+def _silent_change(found: Assessment) -> Iterator[Problem]:
+    candidate = found.candidate
+    if candidate.patch is None or candidate.receipt is None or candidate.patch.revision != candidate.receipt.revision:
+        return
+    if found.verdict is not Verdict.APPLIED or candidate.rebuilt or not candidate.diffs:
+        return
+    if {diff.sha256 for diff in candidate.diffs} != {diff.sha256 for diff in candidate.receipt.diffs}:
+        message = (
+            f"{found.id}: the registry's diff is not the applied one, but both are revision {candidate.patch.revision}"
+        )
+        hint = "a changed diff needs a higher revision; the applied one stays in"
+        yield Problem(code="revision-not-raised", message=message, hint=hint, patch=found.id)
