@@ -180,7 +180,7 @@ def assessment(**changes: Any) -> Assessment:
                 path="vllm/engine.py",
                 fit=Fit.CONFLICT,
                 pristine=None,
-        built_in=False,
+                built_in=False,
                 sha256=DIGEST,
                 hunks=(
                     HunkPlace(number=1, line=12, offset=-3),
@@ -188,7 +188,7 @@ def assessment(**changes: Any) -> Assessment:
                 ),
                 obstacle="is a symbolic link",
             ),
-            FileFinding(path="vllm/gone.py", fit=Fit.MISSING, pristine=None, sha256=None, hunks=()),
+            FileFinding(path="vllm/gone.py", fit=Fit.MISSING, pristine=None, built_in=False, sha256=None, hunks=()),
         ),
         "need": Need.WANTED,
         "action": Action.PORT,

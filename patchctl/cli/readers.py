@@ -12,17 +12,17 @@ from patchctl.cli.runner import run
 
 def register(app: typer.Typer) -> None:
     """Add the reading verbs to ``app``."""
-    app.command("status")(status)
-    app.command("check")(check)
-    app.command("list")(list_)
-    app.command("show")(show)
+    app.command("status", short_help="How every entry stands, and what is due.")(status)
+    app.command("check", short_help="Exit 1 when something is due; for scripts.")(check)
+    app.command("list", short_help="The registry, and what is broken in it.")(list_)
+    app.command("show", short_help="One entry whole, with its diffs.")(show)
 
 
 @with_common
 def status(
     common: Common,
     ids: Ids = None,
-    everything: Annotated[bool, typer.Option("--all", help="The entries that do not concern this one too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Those that do not concern it, too.")] = False,
 ) -> None:
     """Say how every entry that concerns this environment stands: build, verdict, fixes, need, what is due."""
     from patchctl.commands.status import status as act
@@ -34,7 +34,7 @@ def status(
 def check(
     common: Common,
     ids: Ids = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Count advice too: held, optional, retire.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Count held, optional, advisory and retire.")] = False,
 ) -> None:
     """Exit 0 when nothing is due, 1 when something is: for CI and start scripts."""
     from patchctl.commands.status import check as act

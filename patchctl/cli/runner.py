@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -51,10 +52,18 @@ def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoR
     code = EXIT_CODES[report.outcome]
     try:
         _emit(report, code, common, settings)
-    except BrokenPipeError:
-        # The reader went away (`patchctl status | head -1`): nothing more can be said, the exit code still stands.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
+        if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
+            sys.stderr.write(f"error: the answer cannot be written: {error.strerror}\n")
+        _drop_stdout()
     raise typer.Exit(code)
+
+
+def _drop_stdout() -> None:
+    """Whatever is still buffered must not fail once more when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
@@ -92,20 +101,17 @@ def _failed(report: Report) -> bool:
 
 def _answer(report: Report, *, colour: bool) -> None:
     planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
-    if sys.stdout.isatty():
-        import shutil
-
+    if sys.stdout is not None and sys.stdout.isatty():
         from patchctl.render.terminal import as_terminal, diff_for_terminal
 
-        width = shutil.get_terminal_size().columns
-        _write(as_terminal(report, colour=colour, width=width))
+        _write(as_terminal(report, colour=colour, width=_columns()))
         if planned:
             _write(diff_for_terminal(planned, colour=colour))
         return
     from patchctl.render.plain import as_plain
 
     _write(as_plain(report))
-    if planned:
+    if planned and sys.stdout is not None:
         from patchctl.render.diffs import edits_as_diff
 
         sys.stdout.flush()
@@ -114,6 +120,8 @@ def _answer(report: Report, *, colour: bool) -> None:
 
 
 def _write(text: str) -> None:
+    if sys.stdout is None:  # closed by the caller: `patchctl check >&-` asks for the exit code alone
+        return
     # A C locale must not turn a foreign character into a crash.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stdout.write(text)
@@ -121,20 +129,31 @@ def _write(text: str) -> None:
 
 
 def _complain(report: Report, common: Common, *, colour: bool) -> None:
-    if not report.errors and (common.quiet or not report.warnings):
+    if sys.stderr is None or (not report.errors and (common.quiet or not report.warnings)):
         return
     from patchctl.render.problems import problem_text
 
-    tinted = colour and sys.stderr.isatty()
+    terminal = sys.stderr.isatty()
     lines = []
     if _failed(report) and report.target is not None:
         from patchctl.render.problems import environment_text
 
         lines.append(environment_text(report.target))
     if not common.quiet:
-        lines += [problem_text(problem, label="warning", colour=tinted) for problem in report.warnings]
-    lines += [problem_text(problem, label="error", colour=tinted) for problem in report.errors]
+        lines += [problem_text(problem, label="warning", colour=colour and terminal) for problem in report.warnings]
+    lines += [problem_text(problem, label="error", colour=colour and terminal) for problem in report.errors]
+    if terminal:
+        from patchctl.render.problems import wrapped
+
+        lines = [wrapped(line, _columns()) for line in lines]
     sys.stderr.write("".join(line + "\n" for line in lines))
+
+
+def _columns() -> int:
+    """The width of the terminal in columns."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _say_sources(settings: Settings) -> None:

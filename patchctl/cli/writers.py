@@ -14,15 +14,15 @@ from patchctl.errors import UsageError
 
 def register(app: typer.Typer) -> None:
     """Add the writing verbs to ``app``."""
-    for name, verb in (
-        ("apply", apply),
-        ("revert", revert),
-        ("hold", hold),
-        ("unhold", unhold),
-        ("retire", retire),
-        ("recover", recover),
+    for name, verb, brief in (
+        ("apply", apply, "Bring in what is due, or the named entries."),
+        ("revert", revert, "Take entries out, byte for byte."),
+        ("hold", hold, "Keep entries as they are, in or out."),
+        ("unhold", unhold, "Take holds back."),
+        ("retire", retire, "Take out what is proven fixed."),
+        ("recover", recover, "Settle an unfinished transaction."),
     ):
-        app.command(name)(verb)
+        app.command(name, short_help=brief)(verb)
 
 
 @with_common
@@ -97,7 +97,7 @@ def revert(
 def hold(
     common: Common,
     ids: SomeIds,
-    reason: Annotated[str, typer.Option("--reason", help="Why; shown in every status.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="REASON", help="Why; shown in every status.")],
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -121,7 +121,7 @@ def unhold(common: Common, ids: SomeIds, dry_run: DryRun = False, wait: Wait = 0
 
 @with_common
 def retire(common: Common, ids: Ids = None, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
-    """Take out what the installed bytes prove fixed, and record the proof."""
+    """Take out what the installed bytes prove fixed, and record the proof; without ID whatever is due for it."""
     from patchctl.commands.retire import retire as act
 
     run("retire", common, lambda place, clock: act(place, clock, ids or (), dry_run=dry_run, wait=wait))

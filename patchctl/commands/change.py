@@ -13,7 +13,7 @@ from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
 from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
-from patchctl.transaction import Commit, Recovery, locked
+from patchctl.transaction import Commit, Recovery, locked, refuse_untrusted
 
 Propose = Callable[[Scene], Proposal]
 
@@ -47,6 +47,7 @@ def carry_out(
         PatchctlError: no answer, busy, interrupted, or the transaction failed and was rolled back.
     """
     scene = gather(place, assumed=assumed)
+    refuse_untrusted(scene.target.site)
     if scene.journal is None:
         draft = make_draft(scene, propose(scene), clock, max_offset=max_offset)
         if draft.blocked or not draft.edits:

@@ -13,8 +13,8 @@ from patchctl.model import Fix, Target
 from patchctl.patch import Patch
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
-from patchctl.render.words import evidence_text, restart_advice, summary
-from patchctl.verdict import Assessment
+from patchctl.render.words import evidence_text, one_line, restart_advice, summary
+from patchctl.verdict import Action, Assessment
 
 
 def as_plain(report: Report) -> str:
@@ -34,6 +34,7 @@ def _lines(report: Report) -> Iterator[str]:
             yield from _entry(found)
             if report.change is None:
                 yield from _fixes(found)
+                yield from _misplaced(found)
     if report.change is not None:
         yield from _change(report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
@@ -60,6 +61,20 @@ def _entry(found: Assessment) -> Iterator[str]:
         f"match-reason={found.candidate.reason}",
         f"reason={found.reason}",
     )
+
+
+def _misplaced(found: Assessment) -> Iterator[str]:
+    """Where the diff does not fit, for whoever has to port it."""
+    if found.action not in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+        return
+    for file in found.files:
+        if file.reason or file.obstacle:
+            yield _record("misfit", found.id, file.path, f"reason={file.obstacle or file.reason}")
+        for hunk in file.hunks:
+            if hunk.reason is not None:
+                lines = ",".join(map(str, hunk.candidates)) or "-"
+                where = f"hunk={hunk.number}", f"reason={hunk.reason}", f"lines={lines}"
+                yield _record("misfit", found.id, file.path, *where)
 
 
 def _fixes(found: Assessment) -> Iterator[str]:
@@ -98,7 +113,7 @@ def _listing(listing: Listing) -> Iterator[str]:
 
 def _details(entry: Patch, listing: Listing) -> Iterator[str]:
     for key in ("why", "how", "removal"):
-        yield _record(key, " ".join(getattr(entry, key).split()))
+        yield _record(key, one_line(getattr(entry, key)))
     for relation in ("requires", "conflicts", "replaces"):
         for id_ in getattr(entry, relation):
             yield _record(relation, id_)
@@ -111,7 +126,8 @@ def _details(entry: Patch, listing: Listing) -> Iterator[str]:
         yield from _fix(fix)
     for avoid in entry.avoid:
         env = [f"{key}={value}" for key, value in avoid.env.items()]
-        yield _record("avoid", " ".join([*env, *avoid.args]), f"when={avoid.when}", f"cost={avoid.cost}")
+        conditions = f"when={one_line(avoid.when)}", f"cost={one_line(avoid.cost)}"
+        yield _record("avoid", " ".join([*env, *avoid.args]), *conditions)
     if entry.signal is not None:
         yield _record("signal", entry.signal.log)
     for name, text in listing.diffs:

@@ -29,3 +29,12 @@ def problem_place(problem: Problem) -> str:
         return ""
     where = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
     return f"{where}: {problem.key}" if problem.key else where
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break the lines of a message at blanks, so that a terminal of ``width`` columns breaks no word."""
+    import textwrap
+
+    columns = max(width, 20)
+    lines = text.split("\n")
+    return "\n".join(textwrap.fill(it, width=columns, break_long_words=False, break_on_hyphens=False) for it in lines)

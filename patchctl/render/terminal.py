@@ -16,8 +16,16 @@ from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible, visible_block
 from patchctl.render.problems import environment_text
-from patchctl.render.words import contradictions, evidence_text, fix_groups, restart_advice, summary
-from patchctl.verdict import Action, Assessment, FileFinding, Need
+from patchctl.render.words import (
+    FIX_WORDS,
+    contradictions,
+    evidence_text,
+    fix_groups,
+    one_line,
+    restart_advice,
+    summary,
+)
+from patchctl.verdict import Action, Assessment, FileFinding, Need, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,7 +136,8 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool) -> None:
 
     state = found.verdict.value if found.verdict is not None else "advice only"
     head = Text(overflow="fold")
-    head.append(f"{found.action.value if found.action is not Action.NONE else 'ok':<8}", style=_STYLES[found.action])
+    word, style = _first_word(found)
+    head.append(f"{word:<8}", style=style)
     head.append(visible(found.id), style="bold")
     if brief:
         head.append(visible(f"  {found.reason if found.need is Need.HELD else state}"))
@@ -138,9 +147,22 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool) -> None:
     known = found.candidate.patch or found.candidate.receipt
     if known is not None:
         _line(console, known.title, indent=_INDENT)
-    _field(console, "state", f"{state}, {found.need.value}")
+    # What the diff would meet is beside the point where upstream has the change.
+    fixed = found.need is Need.FIXED and found.candidate.receipt is None
+    _field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
     _print_facts(console, found)
     console.print()
+
+
+def _first_word(found: Assessment) -> tuple[str, str]:
+    """What a tired reader sees first: what is due; "ok" is said only of what is in, or need not be."""
+    if found.action is not Action.NONE:
+        return found.action.value, _STYLES[found.action]
+    if found.need is Need.HELD:
+        return "held", "yellow"
+    if found.need is Need.FIXED:
+        return "fixed", "green"
+    return ("ok", "green") if found.verdict is Verdict.APPLIED else ("-", "dim")
 
 
 def _print_facts(console: Console, found: Assessment) -> None:
@@ -154,7 +176,7 @@ def _print_facts(console: Console, found: Assessment) -> None:
         for file in found.files:
             _print_misplaced(console, file)
     for status, refs in fix_groups(candidate.fixes):
-        _field(console, "fixes", f"{status}: {', '.join(refs)}")
+        _field(console, "fixes", f"{FIX_WORDS.get(status, status)}: {', '.join(refs)}")
     if candidate.hold is not None and found.need is not Need.HELD:
         _field(console, "hold", candidate.hold.reason)
     if candidate.assumed is not None:
@@ -204,7 +226,14 @@ def _print_listing(console: Console, listing: Listing) -> None:
 
 def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
     for key in ("why", "how", "removal"):
-        _field(console, key, " ".join(getattr(entry, key).split()))
+        _field(console, key, one_line(getattr(entry, key)))
+    for avoid in entry.avoid:
+        env = [f"{key}={value}" for key, value in avoid.env.items()]
+        _field(console, "avoid", " ".join([*env, *avoid.args]) or "(no flag avoids it)")
+        _field(console, "when", one_line(avoid.when))
+        _field(console, "cost", one_line(avoid.cost))
+    if entry.signal is not None:
+        _field(console, "signal", entry.signal.log)
     for relation in ("requires", "conflicts", "replaces"):
         if getattr(entry, relation):
             _field(console, relation, ", ".join(getattr(entry, relation)), labels=9)
@@ -215,13 +244,6 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
         _field(console, "builds", f"{variant.distribution} {'; '.join(builds)} -> {variant.diff or 'no diff'}")
     for fix in entry.fixes:
         _print_fix(console, fix)
-    for avoid in entry.avoid:
-        env = [f"{key}={value}" for key, value in avoid.env.items()]
-        _field(console, "avoid", " ".join([*env, *avoid.args]) or "(no flag avoids it)")
-        _field(console, "when", avoid.when)
-        _field(console, "cost", avoid.cost)
-    if entry.signal is not None:
-        _field(console, "signal", entry.signal.log)
     for name, text in listing.diffs:
         console.print()
         _line(console, name, style="bold")
@@ -233,7 +255,7 @@ def _print_fix(console: Console, fix: Fix) -> None:
     _field(console, "fix", f"{fix.ref} ({fix.role.value}): {claim}")
     for text in (fix.note, fix.source):
         if text:
-            _field(console, "", text)
+            _field(console, "", one_line(text))
     for item in fix.evidence:
         _field(console, "proof", evidence_text(item))
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import EvidenceItem, FixRole
-from patchctl.verdict import Action, Assessment
+from patchctl.verdict import Action, Assessment, Need
+
+FIX_WORDS = {
+    "absent": "not in this build",
+    "proven": "in this build, proven",
+    "contradicted": "CLAIMED BUT NOT in this build",
+    "moved": "its code moved, nothing proven",
+    "claimed": "claimed, no evidence",
+    "unknown": "cannot be told",
+}
+"""What the status of an upstream fix means to an operator."""
 
 _DUE = (Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT)
 
@@ -14,9 +24,9 @@ def restart_advice(report: Report) -> tuple[str, ...]:
     """After files changed: the running processes still have the old code."""
     if report.change is None or report.change.state != "committed" or not report.change.edits:
         return ()
-    changed = sorted({variant.distribution for found in report.assessments for variant in found.candidate.due})
-    names = ["vLLM" if name == "vllm" else name for name in changed] or ["the service's"]
-    return (f"restart your {', '.join(names)} processes for it to take effect: a running process keeps the old code",)
+    tops = sorted({edit.path.partition("/")[0] for edit in report.change.edits})
+    names = ", ".join("vLLM" if top == "vllm" else top for top in tops)
+    return (f"restart your {names} processes for it to take effect: a running process keeps the old code",)
 
 
 def summary(report: Report) -> tuple[str, ...]:
@@ -24,18 +34,22 @@ def summary(report: Report) -> tuple[str, ...]:
     if report.command not in {"status", "check"} or report.journal is not None:
         return ()
     due = [found for found in report.assessments if found.action in _DUE]
+    held = [found for found in report.assessments if found.need is Need.HELD]
     retire = [found for found in report.assessments if found.action is Action.RETIRE]
     lines = []
     if due:
         ready = sum(found.action is Action.APPLY for found in due)
         rest = len(due) - ready
         parts = [f"{ready} due: run patchctl apply"] if ready else []
-        parts += [f"{rest} need{'s' if rest == 1 else ''} your attention"] if rest else []
+        others = ", ".join(f"{found.id} ({found.action.value})" for found in due if found.action is not Action.APPLY)
+        parts += [f"{rest} need{'s' if rest == 1 else ''} you: {others}"] if rest else []
         lines.append("; ".join(parts))
     elif report.errors:
         lines.append("nothing is due among the entries that could be judged")
     else:
         lines.append("nothing is due")
+    if held:
+        lines.append(f"{len(held)} held: {', '.join(found.id for found in held)}")
     if retire:
         lines.append(f"{len(retire)} proven fixed upstream: run patchctl retire")
     return tuple(lines)
@@ -59,15 +73,20 @@ def fix_groups(fixes: tuple[FixFinding, ...]) -> tuple[tuple[str, tuple[str, ...
     return tuple((status, tuple(refs)) for status, refs in groups.items())
 
 
+def one_line(text: str) -> str:
+    """Return ``text`` with every run of white space as one blank: a terminal wraps it where it must."""
+    return " ".join(text.split())
+
+
 def evidence_text(item: EvidenceItem) -> str:
     """One piece of evidence in words."""
     if item.alternatives:
         return " or ".join(evidence_text(other) for other in item.alternatives)
     where = f"{item.symbol} in {item.file}" if item.symbol else item.file
     if item.contains is not None:
-        return f"{where} contains {item.contains}"
+        return f"{where} contains {one_line(item.contains)}"
     if item.absent is not None:
-        return f"{where} does not contain {item.absent}"
+        return f"{where} does not contain {one_line(item.absent)}"
     if item.matches is not None:
         return f"{where} matches {item.matches}"
     return "an upstream diff is in"

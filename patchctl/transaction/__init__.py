@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchctl.transaction.journal import JournalState, journal_state
 
 if TYPE_CHECKING:
+    from patchctl.transaction.opening import refuse_untrusted
     from patchctl.transaction.preflight import missing_directories
     from patchctl.transaction.run import Commit
     from patchctl.transaction.settle import Recovery
@@ -26,6 +27,7 @@ __all__ = [
     "locked",
     "missing_directories",
     "recover",
+    "refuse_untrusted",
 ]
 
 _HOMES = {
@@ -35,6 +37,7 @@ _HOMES = {
     "locked": "site",
     "missing_directories": "preflight",
     "recover": "site",
+    "refuse_untrusted": "opening",
 }
 
 

@@ -111,6 +111,23 @@ def _open_state(root: int, site: str, owner: tuple[int, int] | None) -> int:
     return state
 
 
+def refuse_untrusted(site: str) -> None:
+    """As root, refuse a site that another user could have prepared; a look, nothing is opened or made.
+
+    A change that would be refused for it is so before it is planned, and a dry run as well.
+
+    Raises:
+        PatchctlError: ``untrusted-site``.
+    """
+    for path in (site, f"{site}/{STATE_DIR}"):
+        try:
+            # The site may be reached through a link that the caller chose; the state directory must be none.
+            status = os.stat(path, follow_symlinks=path == site)
+        except OSError:
+            continue
+        _refuse_untrusted(status, path)
+
+
 def _refuse_untrusted(status: os.stat_result, path: str) -> None:
     """As root, refuse what another user could have forged: root would write it, or run recovery from it."""
     if os.geteuid() != 0:
