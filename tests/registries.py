@@ -58,7 +58,7 @@ def add_entry(
     """
     folder = registry / distribution / id_
     folder.mkdir(parents=True, exist_ok=True)
-    top: dict[str, Any] = {"id": id_, "title": f"title of {id_}", "kind": kind, "severity": "crash"}
+    top: dict[str, Any] = {"id": id_, "title": more.pop("title", f"title of {id_}"), "kind": kind, "severity": "crash"}
     top |= {"revision": revision, "default": default, "why": "why", "how": "how", "removal": "removal", **more}
     table: dict[str, Any] = {"distribution": distribution}
     if diff is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import signal
@@ -13,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.errors import Outcome
 from patchctl.render.escape import visible
+from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, patchctl, tree
 from tests.sites import make_site, make_venv_layout
@@ -25,8 +24,6 @@ from tests.sites import make_site, make_venv_layout
 PATH = "vllm/engine.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
 LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
-SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schemas" / "report.schema.json").read_text())
-VALIDATOR = Draft202012Validator(SCHEMA)
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202edlrow\u2066[bold]markup[/bold]"
 
 
@@ -91,6 +88,47 @@ def broken(desk: Desk) -> Done:
     return desk.json("check")
 
 
+def in_child(desk: Desk, event: str, effect: str) -> Done:
+    """Run ``apply --json`` in a process of its own, in which ``effect`` happens at the first ``event``."""
+    script = (
+        "import os, signal, sys\n"
+        "def at(event, args):\n"
+        f"    if event == {event!r} and any('engine.py' in str(it) for it in args):\n"
+        f"        {effect}\n"
+        "sys.addaudithook(at)\n"
+        "from patchctl.cli import main\n"
+        "main()\n"
+    )
+    arguments = ["apply", "--json", "--site", str(desk.site), "--registry", str(desk.registry)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def terminated(desk: Desk) -> Done:
+    return in_child(desk, "os.rename", "os.kill(os.getpid(), signal.SIGTERM)")
+
+
+def interrupted(desk: Desk) -> Done:
+    return in_child(desk, "os.rename", "os.kill(os.getpid(), signal.SIGINT)")
+
+
+def failed(desk: Desk) -> Done:
+    return in_child(desk, "os.rename", "raise OSError(28, 'No space left on device')")
+
+
+def a_bug(desk: Desk) -> Done:
+    return in_child(desk, "open", "raise ZeroDivisionError('nobody thought of this')")
+
+
+def locked_by_another(desk: Desk, *verb: str) -> Done:
+    import fcntl
+
+    desk.run("hold", "a-low", "--reason", "x")
+    with (desk.site / ".patchctl" / "lock").open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return desk.json(*verb)
+
+
 PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "status": (lambda desk: desk.json("status"), 0),
     "status --all": (lambda desk: desk.json("status", "--all"), 0),
@@ -118,6 +156,14 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "no distribution": (no_target, 3),
     "no registry": (lambda desk: Desk(site=desk.site, registry=desk.site).json("status"), 3),
     "busy": (busy, 5),
+    "hold, busy": (lambda desk: locked_by_another(desk, "hold", "a-low", "--reason", "y"), 5),
+    "unhold, busy": (lambda desk: locked_by_another(desk, "unhold", "a-low"), 5),
+    "list, no registry": (lambda desk: Desk(site=desk.site, registry=desk.site).json("list"), 3),
+    "recover, no environment": (lambda desk: Desk(site=desk.site / "none", registry=desk.registry).json("recover"), 3),
+    "terminated": (terminated, 143),
+    "interrupted": (interrupted, 130),
+    "failed and rolled back": (failed, 4),
+    "a bug": (a_bug, 70),
     "decision in the environment": (lambda desk: desk.json("apply", env={"PATCHCTL_DRY_RUN": "1"}), 2),
     "registry under sudo": (
         lambda desk: patchctl("list", "--json", env={"SUDO_UID": "1000", "PATCHCTL_REGISTRY": str(desk.registry)}),
@@ -132,8 +178,7 @@ def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name
     run, code = PATHS[name]
     done = run(desk)
     assert done.code == code
-    problems = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(done.document)]
-    assert problems == []
+    assert complaints(done.document) == []
     assert done.document["exit_code"] == code
     refused = name in {"revert, drifted", "retire, unproven"}
     assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
@@ -270,10 +315,16 @@ def live_controls(raw: bytes) -> list[str]:
 def test_hostile_text_reaches_a_terminal_escaped(tmp_path: Path) -> None:
     hostile = HOSTILE.encode()
     after = BASE.replace(b"line_5 = 1\n", b"line_5 = '" + hostile + b"'\n")
-    site = make_site(tmp_path, {PATH: BASE}, build="0.25.1")
-    registry = make_registry(tmp_path / "registry")
-    add_entry(registry, "a-low", make_diff({PATH: (BASE, after)}), why=HOSTILE, how=HOSTILE, removal=HOSTILE)
+    # The environment's own path, the registry's, and every free text of an entry.
+    odd = tmp_path / ("odd\x1b[2J\u202e" + "x")
+    site = make_site(odd, {PATH: BASE}, build="0.25.1")
+    registry = make_registry(odd / "registry", name="name")
+    texts: dict[str, Any] = dict.fromkeys(("why", "how", "removal"), HOSTILE)
+    add_entry(registry, "a-low", make_diff({PATH: (BASE, after)}), title=HOSTILE, **texts)
+    broken = make_diff({"vllm/\x1b[2J.py": (BASE, after)})
+    add_entry(registry, "b-path", broken)
     where = ["--site", str(site), "--registry", str(registry)]
+    assert b"x1b" in on_a_terminal("list", *where)
     for verb in (
         ["list"],
         ["show", "a-low"],

@@ -119,10 +119,14 @@ def test_a_version_number_proves_nothing(installed: Install) -> None:
     relabel_installed(site, "0.25.1", "0.26.0")
     desk = Desk(site=site)
     assert fixes(desk, GRAMMAR) == {"47312": "contradicted"}
-    patch = desk.json("status", GRAMMAR).patch(GRAMMAR)
-    assert patch["action"] in {"apply", "port"}  # 0.26.0 is outside its range, so its bytes decide that it is due
+    assert facts(desk, GRAMMAR) == ("range", "applicable", "wanted", "apply")
     assert desk.run("check").code == 1
-    assert "contradicted" in desk.run("status").out
+    loud = desk.run("status")
+    assert "status=contradicted" in loud.out
+    assert "#47312 is claimed for this version, but these files do not contain it" in loud.err
+    assert desk.run("apply").code == 0
+    assert desk.run("check").code == 0
+    assert fixes(desk, GRAMMAR) == {"47312": "contradicted"}
 
 
 def test_the_files_prove_a_fix_that_the_version_number_does_not_claim(installed: Install) -> None:
@@ -194,3 +198,28 @@ def test_record_is_the_oracle_and_stays_as_it_is(installed: Install) -> None:
     patch = desk.json("status", MM).patch(MM)
     assert {file["pristine"] for file in patch["files"]} == {False}
     assert record.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", ["0.19.1", "0.20.0", "0.25.1", "0.33.0"])
+def test_what_is_applied_is_what_the_behaviour_tests_run(installed: Install, version: str) -> None:
+    """The tests in ``tests/entries`` run functions of the patched files; here these very bytes are installed."""
+    from tests.entries.mm_patched import patched_files
+
+    desk = Desk(site=installed(version))
+    done = desk.json("apply", MM, "--despite-fix")
+    assert done.code == 0
+    assert desk.run("check", MM).code == 0
+    expected = patched_files(version)
+    assert {file["path"] for file in done.document["transaction"]["files"]} == set(expected)
+    for path, data in expected.items():
+        assert (desk.site / path).read_bytes() == data
+
+
+def test_the_fixed_files_over_an_old_release_prove_the_fix(installed: Install) -> None:
+    """Files that differ from RECORD, and that nobody recorded: somebody else's fix, not ours."""
+    old, new = installed("0.25.1"), installed("0.26.0")
+    for path in ("v1/structured_output/__init__.py", "v1/structured_output/request.py", "v1/core/sched/scheduler.py"):
+        shutil.copyfile(new / "vllm" / path, old / "vllm" / path)
+    desk = Desk(site=old)
+    assert fixes(desk, GRAMMAR) == {"47312": "proven"}
+    assert facts(desk, GRAMMAR)[2] == "fixed"

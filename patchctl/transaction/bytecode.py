@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchctl.disk import open_parent, open_root
 from patchctl.transaction.files import names_in, open_directory, parent_of, remove, sync
@@ -22,8 +22,7 @@ _UNCHECKED_HASH = 0b01
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purged:
+class Purged(NamedTuple):
     """What a purge could not do.
 
     Attributes:

@@ -9,7 +9,8 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_parent
 
@@ -22,8 +23,7 @@ _NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
 _NOT_OURS_TO_SET = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
+class Looks(NamedTuple):
     """What a new file gets besides its bytes.
 
     Attributes:
@@ -36,7 +36,7 @@ class Looks:
     mode: int = 0o644
     owner: tuple[int, int] | None = None
     mtime_ns: int | None = None
-    xattrs: Mapping[str, bytes] = field(default_factory=dict)
+    xattrs: Mapping[str, bytes] = MappingProxyType({})
 
 
 @contextmanager

@@ -7,8 +7,8 @@ them. Acting on it is the business of ``settle``. It holds no time, no owner and
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import TargetError, TransactionError
@@ -30,8 +30,7 @@ class Stage(str, Enum):
     REPLACE = "replace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEdit:
+class JournalEdit(NamedTuple):
     """One edit as the journal names it.
 
     Attributes:
@@ -53,8 +52,7 @@ class JournalEdit:
     mtime_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
+class Journal(NamedTuple):
     """A transaction: its id, how far it may have come, and its edits in order, the ledger last."""
 
     transaction: str
@@ -72,8 +70,7 @@ class Journal:
         return tuple(edit.path for edit in self.edits if not is_state(edit.path))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalState:
+class JournalState(NamedTuple):
     """What a reader sees of an open transaction.
 
     Attributes:

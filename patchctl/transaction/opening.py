@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import PatchctlError, TargetError
@@ -32,8 +32,7 @@ LAYOUT = 1
 _FORMAT_LIMIT = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenSite:
+class OpenSite(NamedTuple):
     """A site whose lock is held.
 
     Attributes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from patchctl.errors import PatchctlError, TransactionError
 from patchctl.model.files import FileEdit
@@ -24,8 +24,7 @@ from patchctl.transaction.signals import Interruption
 from patchctl.transaction.swap import keep_undo, make_directories, put_in_place, store_object, sync_names, write_temp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """A transaction that is done.
 
     Attributes:
@@ -66,7 +65,7 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
     notes: list[str] = []
     try:
         _prepare(site, journal, edits, step)
-        journal = replace(journal, stage=Stage.REPLACE)
+        journal = journal._replace(stage=Stage.REPLACE)
         _put_journal(site, journal, step, "journal-replace")
         _replace(site, journal, edits, step, notes)
     except BaseException as error:

@@ -7,8 +7,8 @@ is done already is seen on the disk and not done twice. It needs no free space.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, read_below
 from patchctl.errors import TransactionError
@@ -21,8 +21,7 @@ from patchctl.transaction.opening import OpenSite, drop_tmp, sweep
 from patchctl.transaction.swap import drop_temps, has_temp, live_hash, put_back, sync_names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
+class Recovery(NamedTuple):
     """What an unfinished transaction led to.
 
     Attributes:
