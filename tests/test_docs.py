@@ -23,6 +23,7 @@ from tests.test_layers import LINES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+SHELL = ROOT / "patchctl" / "commands"
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")]}
 EVERY_VERB = "Options of every verb"
 SET_UP = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
@@ -58,6 +59,15 @@ def shell_lines(text: str) -> Iterator[str]:
             words = command.removeprefix("sudo -u OWNER ")
             if words.startswith("patchctl "):
                 yield words
+
+
+def plain_records() -> set[str]:
+    """Return the kinds of record that ``render.plain`` writes: the first field, also where a loop names it."""
+    source = (ROOT / "patchctl" / "render" / "plain.py").read_text("utf-8")
+    found = set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
+    for names in re.findall(r"for \w+ in \(([^)]*)\):", source):
+        found |= set(re.findall(r'"([a-z]+)"', names))
+    return found
 
 
 def verbs() -> dict[str, Any]:
@@ -163,6 +173,17 @@ class TestWords:
     def test_of_every_action_say_what_to_do(self) -> None:
         told = {word for cell in first_column(section("docs/cli.md", "status")) for word in code_words(cell)}
         assert {word for word in told if not word.startswith("-")} == {action.value for action in Action}
+
+    def test_of_warnings_are_those_of_the_code(self) -> None:
+        told = {word for cell in first_column(section("docs/cli.md", "Codes of warnings")) for word in code_words(cell)}
+        made = set()
+        for name in ("warnings", "change"):
+            made |= set(re.findall(r'\bcode="([a-z-]+)"', (SHELL / f"{name}.py").read_text("utf-8")))
+        assert told == made
+
+    def test_of_plain_records_are_those_of_the_code(self) -> None:
+        told = {word for cell in first_column(section("docs/cli.md", "Through a pipe")) for word in code_words(cell)}
+        assert told == plain_records()
 
     def test_that_are_codes_are_in_the_code(self) -> None:
         told = {word for cell in first_column(section("docs/json.md", "Codes")) for word in code_words(cell)}

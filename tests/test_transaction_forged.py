@@ -268,6 +268,8 @@ EDITS = st.builds(
     path=st.from_regex(r"[a-z]{1,3}/[a-z]{1,8}\.py", fullmatch=True),
     before=HASHES,
     after=HASHES,
+    created=st.just(()),
+    prune=st.just(()),
     mode=st.one_of(st.none(), st.integers(0, 0o777)),
     mtime_ns=st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)),
 ).filter(lambda edit: edit.before != edit.after)

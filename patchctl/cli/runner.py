@@ -146,7 +146,9 @@ def _complain(report: Report, common: Common, *, colour: bool) -> None:
         from patchctl.render.problems import wrapped
 
         lines = [wrapped(line, _columns()) for line in lines]
-    sys.stderr.write("".join(line + "\n" for line in lines))
+    # A hint ends its problem; a blank line keeps the next one from being read as part of it.
+    spaced = [line + "\n" if "\n\nhint:" in line and line is not lines[-1] else line for line in lines]
+    sys.stderr.write("".join(line + "\n" for line in spaced))
 
 
 def _columns() -> int:
