@@ -550,3 +550,45 @@ class TestJournal:
             assert done.code == code
             assert "rolled back" in done.out + done.err
             board.run("revert", "--all")
+
+
+class TestBareChanges:
+    """Each entry on its own merits; what did not land is said, what landed is recorded, nothing else."""
+
+    def test_a_drifted_entry_is_not_retired_and_does_not_stop_the_others(self, tmp_path: Path) -> None:
+        board = Board(tmp_path, files={F1: BASE, F2: BASE})
+        board.entry("a", F1)
+        board.entry("b", F2)
+        assert board.run("apply") == 0
+        # Both are fixed upstream now: each build file carries its own change, and b's was edited since.
+        for name, path in (("a", F1), ("b", F2)):
+            fix = dict(TestProof.FIX, evidence=[{"file": "vllm/f3.py", "symbol": "step", "contains": "fixed(1)"}])
+            add_entry(board.registry, name, make_diff({path: (BASE, patched(name))}), fixes=[fix])
+        (board.site / F3).write_bytes(TestProof.NEW)
+        board.write(F2, patched("b") + b"mine\n")
+        done = board.desk.json("retire")
+        assert done.code == 1
+        assert done.document["transaction"]["retired"] == ["a"]
+        ledger = json.loads((board.site / ".patchctl/ledger.json").read_text())
+        assert [it["id"] for it in ledger["retirements"]] == ["a"]
+        assert [it["id"] for it in ledger["receipts"]] == ["b"]
+
+    def test_what_stays_out_with_another_is_said(self, tmp_path: Path) -> None:
+        board = Board(tmp_path, files={F1: b"# moved\n" * 50 + BASE, F2: BASE, F3: BASE})
+        board.entry("a", F1)
+        board.entry("b", F2, requires=["a"])
+        board.entry("c", F3)
+        done = board.desk.json("apply", "--max-offset", "10")
+        assert done.code == 1
+        assert {error["patch"] for error in done.document["errors"]} == {"a", "b"}
+        assert done.document["transaction"]["applied"] == ["c"]
+
+    def test_a_link_in_the_way_of_one_does_not_stop_the_others(self, tmp_path: Path, board: Board) -> None:
+        add_entry(board.registry, "a", make_diff({"vllm/d/a.py": (None, b"x = 1\n")}))
+        board.entry("b", F2)
+        assert board.run("apply", "a") == 0
+        shutil.move(board.site / "vllm/d", tmp_path / "elsewhere")
+        (board.site / "vllm/d").symlink_to(tmp_path / "elsewhere")
+        assert board.run("apply", "b") == 0
+        assert board.read(F2) == patched("b")
+        assert (tmp_path / "elsewhere/a.py").read_bytes() == b"x = 1\n"

@@ -71,7 +71,11 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
         dropped = _dropped(steps, proposal, plan.refusals)
         if proposal.strict or not dropped:
             return _blocked(proposal, refused)
-        proposal = proposal._replace(leaving=tuple(id_ for id_ in proposal.leaving if id_ not in dropped))
+        refused += _unsaid(dropped, plan.refusals)
+        proposal = proposal._replace(
+            leaving=tuple(id_ for id_ in proposal.leaving if id_ not in dropped),
+            retirements=tuple(it for it in proposal.retirements if it.id not in dropped),
+        )
         steps = [step for step in steps if step.layer.id not in dropped or not step.layer.moved]
     if proposal.strict and refused:
         return _blocked(proposal, refused)
@@ -110,6 +114,15 @@ def _dropped(steps: Sequence[Step], proposal: Proposal, refusals: Sequence[Refus
         dropped |= wider
 
 
+def _unsaid(dropped: set[str], refusals: Sequence[Refusal]) -> list[Problem]:
+    """What stays out only because of another entry must be said too: it did not land."""
+    said = {refusal.id for refusal in refusals}
+    return [
+        Problem(code="stays-out", message=f"{id_} did not go in: what it belongs with could not", patch=id_)
+        for id_ in sorted(dropped - said)
+    ]
+
+
 def _paths(layer: Layer) -> set[str]:
     return {file.path for source in layer.diffs for file in source.files}
 
@@ -123,10 +136,16 @@ def _missing_dirs(scene: Scene, steps: Sequence[Step]) -> dict[str, tuple[str, .
     return {
         file.path: missing_directories(scene.target.site, file.path)
         for step in steps
+        if step.layer.moved
         for source in step.layer.diffs
         for file in source.files
-        if file.kind is ChangeKind.ADD
+        if file.kind is ChangeKind.ADD and not _unreachable(scene, file.path)
     }
+
+
+def _unreachable(scene: Scene, path: str) -> bool:
+    """A link or a file stands where a directory should: the plan refuses the entry and says so."""
+    return path in scene.site.snapshot.problems
 
 
 def _problem(refusal: Refusal) -> Problem:

@@ -13,7 +13,7 @@ from patchctl.model import Fix, Target
 from patchctl.patch import Patch
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
-from patchctl.render.words import evidence_text, one_line, restart_advice, summary
+from patchctl.render.words import avoidance, evidence_text, one_line, restart_advice, summary
 from patchctl.verdict import Action, Assessment
 
 
@@ -125,9 +125,8 @@ def _details(entry: Patch, listing: Listing) -> Iterator[str]:
     for fix in entry.fixes:
         yield from _fix(fix)
     for avoid in entry.avoid:
-        env = [f"{key}={value}" for key, value in avoid.env.items()]
         conditions = f"when={one_line(avoid.when)}", f"cost={one_line(avoid.cost)}"
-        yield _record("avoid", " ".join([*env, *avoid.args]), *conditions)
+        yield _record("avoid", avoidance(avoid), *conditions)
     if entry.signal is not None:
         yield _record("signal", entry.signal.log)
     for name, text in listing.diffs:

@@ -18,6 +18,7 @@ from patchctl.render.escape import visible, visible_block
 from patchctl.render.problems import environment_text
 from patchctl.render.words import (
     FIX_WORDS,
+    avoidance,
     contradictions,
     evidence_text,
     fix_groups,
@@ -228,8 +229,7 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
     for key in ("why", "how", "removal"):
         _field(console, key, one_line(getattr(entry, key)))
     for avoid in entry.avoid:
-        env = [f"{key}={value}" for key, value in avoid.env.items()]
-        _field(console, "avoid", " ".join([*env, *avoid.args]) or "(no flag avoids it)")
+        _field(console, "avoid", avoidance(avoid) or "(no flag avoids it)")
         _field(console, "when", one_line(avoid.when))
         _field(console, "cost", one_line(avoid.cost))
     if entry.signal is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import EvidenceItem, FixRole
+from patchctl.patch import Avoid
 from patchctl.verdict import Action, Assessment, Need
 
 FIX_WORDS = {
@@ -71,6 +72,12 @@ def fix_groups(fixes: tuple[FixFinding, ...]) -> tuple[tuple[str, tuple[str, ...
         if finding.fix.role is FixRole.FIXES:
             groups.setdefault(finding.status.value, []).append(finding.fix.ref)
     return tuple((status, tuple(refs)) for status, refs in groups.items())
+
+
+def avoidance(avoid: Avoid) -> str:
+    """The variables and flags to launch with, and those to leave out; empty where none avoids the bug."""
+    words = [*(f"{key}={value}" for key, value in avoid.env.items()), *avoid.args]
+    return " ".join(words + [f"(without {' '.join(avoid.remove_args)})"] * bool(avoid.remove_args))
 
 
 def one_line(text: str) -> str:

@@ -17,7 +17,6 @@ from patchctl.target.holdings import Holding, find_holdings, normal_name
 from patchctl.target.layout import Environment, environment_at, environment_of, existing
 
 _HINT = "name the environment's interpreter with --python PATH, or its site directory with --site DIR"
-_SEVERAL = 2
 
 
 def nothing(_site: str) -> tuple[str, ...]:
@@ -193,8 +192,11 @@ def _distributions(site: str, holdings: list[Holding]) -> dict[str, Distribution
 
 
 def _absent(environment: Environment, wanted: frozenset[str], *, own: bool) -> TargetError:
-    names = ", ".join(sorted(wanted)) or "the distributions of the registry (it names none)"
-    missing = f"{names} is not installed" if len(wanted) < _SEVERAL else f"none of {names} is installed"
+    if not wanted:
+        message = "the registry names no distribution, and nothing is recorded where it was looked"
+        return TargetError("no-distribution", message, hint="patchctl list shows the registry and what is broken in it")
+    names = ", ".join(sorted(wanted))
+    missing = f"{names} is not installed" if len(wanted) == 1 else f"none of {names} is installed"
     looked = ", ".join((*environment.sites, *environment.base))
     where = f"the environment {environment.root} (from {environment.origin}); looked in " if environment.root else ""
     message = f"{missing} in {where}{looked}"

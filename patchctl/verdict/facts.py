@@ -21,7 +21,10 @@ from patchctl.verdict.base import Base
 
 
 class Verdict(str, Enum):
-    """What the bytes and the ledger say; the first that fits, in this order."""
+    """What the bytes and the ledger say; the first that fits, in this order.
+
+    Where the distribution itself is gone, an applied entry is LOST whatever became of its files.
+    """
 
     MISSING = "missing"
     DRIFTED = "drifted"
