@@ -30,7 +30,14 @@ def site_of(root: Path) -> Path:
 def install_wheel(root: Path, wheel: Path, *, reinstall: bool = False) -> None:
     """Install ``wheel`` without its dependencies into the virtual environment at ``root``, byte code left out."""
     command = [sys.executable, "-m", "pip", *PIP, "--python", str(root / "bin" / "python"), "install"]
-    command += ["--no-deps", "--no-index", "--no-compile", *(["--force-reinstall"] if reinstall else []), str(wheel)]
+    command += [
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        "--ignore-requires-python",
+        *(["--force-reinstall"] if reinstall else []),
+        str(wheel),
+    ]
     subprocess.run(command, check=True, env=without_decisions(os.environ))
 
 
