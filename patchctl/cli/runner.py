@@ -134,18 +134,15 @@ def _complain(report: Report, common: Common, *, colour: bool) -> None:
     from patchctl.render.problems import problem_text
 
     terminal = sys.stderr.isatty()
+    width = _columns() if terminal else None
     lines = []
     if _failed(report) and report.target is not None:
         from patchctl.render.problems import environment_text
 
         lines.append(environment_text(report.target))
-    if not common.quiet:
-        lines += [problem_text(problem, label="warning", colour=colour and terminal) for problem in report.warnings]
-    lines += [problem_text(problem, label="error", colour=colour and terminal) for problem in report.errors]
-    if terminal:
-        from patchctl.render.problems import wrapped
-
-        lines = [wrapped(line, _columns()) for line in lines]
+    shown = [("warning", problem) for problem in report.warnings if not common.quiet]
+    shown += [("error", problem) for problem in report.errors]
+    lines += [problem_text(problem, label=label, colour=colour and terminal, width=width) for label, problem in shown]
     # A hint ends its problem; a blank line keeps the next one from being read as part of it.
     spaced = [line + "\n" if "\n\nhint:" in line and line is not lines[-1] else line for line in lines]
     sys.stderr.write("".join(line + "\n" for line in spaced))

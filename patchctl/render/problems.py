@@ -9,12 +9,22 @@ from patchctl.render.escape import visible
 _COLOURS = {"error": "31", "warning": "33"}
 
 
-def problem_text(problem: Problem, *, label: str = "error", colour: bool = False) -> str:
-    """Return the problem as lines for stderr; ``label`` is ``error`` or ``warning``."""
+def problem_text(problem: Problem, *, label: str = "error", colour: bool = False, width: int | None = None) -> str:
+    """Return the problem as lines for stderr.
+
+    Args:
+        problem: what went wrong.
+        label: ``error`` or ``warning``.
+        colour: tint the label.
+        width: break lines at blanks for a terminal of so many columns; None: leave them whole.
+    """
     where = problem_place(problem)
-    head = f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m" if colour else f"{label}:"
-    text = f"{head} {visible(where + ': ' if where else '')}{visible(problem.message)}"
-    return f"{text}\n\nhint: {visible(problem.hint)}" if problem.hint else text
+    text = f"{label}: {visible(where + ': ' if where else '')}{visible(problem.message)}"
+    if problem.hint:
+        text += f"\n\nhint: {visible(problem.hint)}"
+    if width is not None:
+        text = wrapped(text, width)
+    return f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m{text.removeprefix(label + ':')}" if colour else text
 
 
 def environment_text(target: Target) -> str:
