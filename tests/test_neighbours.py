@@ -592,3 +592,126 @@ class TestBareChanges:
         assert board.run("apply", "b") == 0
         assert board.read(F2) == patched("b")
         assert (tmp_path / "elsewhere/a.py").read_bytes() == b"x = 1\n"
+
+
+class TestSecondRound:
+    """What a randomized run over stacks, accidents and verbs found, each in its smallest form."""
+
+    def test_a_refused_renewal_leaves_the_applied_one_in(self, board: Board) -> None:
+        far = b"# moved\n" * 400 + BASE
+        board.entry("a", F1)
+        assert board.run("apply") == 0
+        hunk = make_diff({F1: (far, far.replace(b"line_25 = 0\n", b"line_25 = 'c'\n"))})
+        add_entry(board.registry, "a", hunk, revision=2)
+        board.entry("b", F1)
+        assert board.run("apply", "--max-offset", "5") == 1
+        assert board.read(F1) == patched("a", "b")
+        assert board.state("a")[0] == "applied"
+
+    def test_a_renewal_lands_on_the_old_revision_of_a_requirement_that_is_refused(self, board: Board) -> None:
+        board.entry("r", F3, letter="d")
+        board.entry("a", F1)
+        assert board.run("apply") == 0
+        board.entry("q", F3, letter="e", conflicts=["a"], default=False)
+        board.entry("r", F3, letter="d", revision=2, requires=["q"])
+        board.entry("a", F1, letter="c", revision=2, requires=["r"])
+        board.entry("b", F1)
+        assert board.run("apply") == 1
+        assert (board.read(F1), board.read(F3)) == (patched("b", "c"), patched("d"))
+
+    def test_a_lost_entry_that_cannot_come_back_keeps_what_stands(self, board: Board) -> None:
+        board.entry("a", F3)
+        board.entry("c", F1, F2, requires=["a"])
+        assert board.run("apply") == 0
+        board.write(F3, BASE)
+        board.write(F1, BASE)
+        assert board.run("hold", "a", "--reason", "x") == 0
+        board.entry("b", F2, default=False)
+        assert board.run("apply", "--all") == 1
+        assert board.read(F2) == patched("b", "c")
+
+    def test_a_base_that_held_our_lines_proves_nothing(self, tmp_path: Path) -> None:
+        old, new = TestProof.OLD, TestProof.NEW
+        board = Board(tmp_path, files={F1: old, F2: BASE})
+        add_entry(board.registry, "back", make_diff({F1: (old, new)}), kind="backport", fixes=[TestProof.FIX])
+        add_entry(board.registry, "other", make_diff({F2: (BASE, patched("b"))}), fixes=[TestProof.FIX])
+        assert board.run("apply") == 0
+        shutil.rmtree(board.site / ".patchctl")
+        board.run("apply")
+        add_entry(board.registry, "c", make_diff({F1: (old, old.replace(b"line_25 = 0\n", b"line_25 = 'c'\n"))}))
+        assert board.run("apply") == 1
+        assert b"line_25 = 'c'" in board.read(F1)
+        for id_ in ("back", "other"):
+            assert board.desk.json("status", id_).patch(id_)["fixes"][0]["status"] == "absent"
+
+    def test_a_misspelt_distribution_is_never_green(self, board: Board) -> None:
+        board.entry("a", F1)
+        assert board.run("apply") == 0
+        board.write(F1, BASE)
+        for verb in (["check"], ["status"], ["apply"], ["revert", "--all"]):
+            assert board.run(*verb, "--distribution", "nope") == 3
+
+    def test_an_entry_leaves_no_file_that_an_unreadable_one_shares(self, board: Board) -> None:
+        board.entry("a", F1)
+        board.entry("b", F1)
+        assert board.run("apply") == 0
+        ledger = json.loads((board.site / ".patchctl/ledger.json").read_text())
+        (board.site / ".patchctl/patches" / ledger["receipts"][0]["diffs"][0]["sha256"]).write_bytes(b"damaged")
+        assert board.run("revert", "b") == 1
+        assert board.read(F1) == patched("a", "b")
+        board.entry("b", F2, revision=2)
+        assert board.run("apply", "b") == 1
+        assert board.read(F1) == patched("a", "b")
+        assert board.run("revert", "a", "b") == 0
+        assert board.read(F1) == BASE
+
+    def test_what_the_build_carries_stays_fixed_under_another_change(self, tmp_path: Path) -> None:
+        board = Board(tmp_path, files={F1: patched("a")})
+        board.entry("a", F1)
+        upper = patched("a").replace(b"line_7 = 0\n", b"line_7 = 'b'\n")
+        add_entry(board.registry, "b", make_diff({F1: (patched("a"), upper)}), requires=["a"])
+        assert board.run("apply") == 0
+        assert board.run("check") == 0
+        assert board.state("a")[1:] == ("fixed", "none")
+
+    def test_old_and_new_do_not_come_in_together(self, board: Board) -> None:
+        board.entry("a", F1)
+        board.entry("c", F2, default=False, replaces=["a"])
+        assert board.run("apply", "a", "c") == 1
+        assert board.run("apply", "--all") == 0
+        assert (board.read(F1), board.read(F2)) == (BASE, patched("c"))
+        assert board.run("check") == 0
+
+    def test_no_error_about_an_entry_that_the_same_run_takes_out(self, board: Board) -> None:
+        board.entry("a", F1)
+        board.entry("c", F2)
+        assert board.run("apply") == 0
+        board.entry("c", F2, revision=2, replaces=["a"])
+        assert board.run("apply") == 0
+        assert board.read(F1) == BASE
+        assert board.run("check") == 0
+
+    def test_one_run_brings_in_what_stands_on_what_is_wanted(self, board: Board) -> None:
+        board.entry("a", F1)
+        upper = patched("a").replace(b"line_7 = 0\n", b"line_7 = 'b'\n")
+        add_entry(board.registry, "b", make_diff({F1: (patched("a"), upper)}))
+        assert board.run("apply") == 0
+        assert board.read(F1) == upper
+        assert board.run("check") == 0
+
+    def test_status_looks_to_the_end_of_a_chain_of_requirements(self, board: Board) -> None:
+        board.entry("d", F1, requires=["c"])
+        board.entry("c", F2, requires=["a"])
+        add_entry(board.registry, "a", make_diff({"vllm/none.py": (BASE, patched("a"))}), default=False)
+        assert board.state("d")[2] == "inspect"
+        done = board.desk.json("apply")
+        assert done.code == 1
+        assert {error["patch"] for error in done.document["errors"]} == {"c", "d"}
+
+    def test_a_conflict_outlives_a_broken_registry_entry(self, board: Board) -> None:
+        board.entry("a", F1, conflicts=["b"])
+        assert board.run("apply") == 0
+        board.entry("b", F2)
+        (board.registry / "vllm/a/patch.toml").write_text("broken")
+        assert board.run("apply", "b") == 1
+        assert board.read(F2) == BASE

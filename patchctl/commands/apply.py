@@ -93,6 +93,8 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: b
                 chosen.append(found)
             else:
                 refused.append(problem)
+    superseded = {id_ for found in chosen for id_ in _replaced(scene, found)}
+    chosen = [found for found in chosen if found.id not in superseded]
     return _propose(scene, chosen, refused, [], clock, strict=False, despite_fix=False)
 
 
@@ -212,7 +214,7 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
 
 
 def _replaced(scene: Scene, found: Assessment) -> tuple[str, ...]:
-    """The recorded entries whose place it takes, also over entries between them that were never applied."""
+    """The entries whose place it takes, also over entries between them that were never applied."""
     entries = {entry.id: entry for entry in scene.registry.entries}
     waiting = list(found.candidate.patch.replaces) if found.candidate.patch is not None else []
     replaced: list[str] = []
@@ -221,7 +223,7 @@ def _replaced(scene: Scene, found: Assessment) -> tuple[str, ...]:
         if id_ not in replaced:
             replaced.append(id_)
             waiting += entries[id_].replaces if id_ in entries else ()
-    return tuple(receipt.id for receipt in scene.site.ledger.receipts if receipt.id in replaced)
+    return tuple(replaced)
 
 
 def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) -> Step:
@@ -246,6 +248,7 @@ def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) 
             for diff in diffs
         ),
         requires=candidate.requires,
+        conflicts=patch.conflicts if patch is not None else old.conflicts if old is not None else (),
         assumed=candidate.assumed,
         despite_fix=despite_fix and found.need is Need.FIXED,
         applied_at=clock.stamp,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.commands.place import Clock
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Change
 from patchctl.commands.scene import Scene
+from patchctl.commands.stack import kept_steps
 from patchctl.diff import ChangeKind
 from patchctl.errors import Problem
 from patchctl.ledger import LEDGER_PATH, encode_ledger, patch_path, read_ledger_bytes, read_patch
@@ -51,8 +52,9 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
     """
     steps, refused = list(proposal.steps), list(proposal.refused)
     fixed = {found.id for found in scene.assessments if found.need is Need.FIXED}
+    originals = {step.layer.id: step for step in kept_steps(scene)}
     while True:
-        leaving = _leaving(proposal, steps)
+        leaving = _leaving(scene, proposal, steps)
         staying = [step for step in steps if step.layer.id not in leaving]
         plan = build_plan(
             [step.layer for step in staying],
@@ -76,9 +78,11 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
             leaving=tuple(id_ for id_ in proposal.leaving if id_ not in dropped),
             retirements=tuple(it for it in proposal.retirements if it.id not in dropped),
         )
-        steps = [step for step in steps if step.layer.id not in dropped or not step.layer.moved]
+        steps = _without(dropped, steps, originals)
     if proposal.strict and refused:
         return _blocked(proposal, refused)
+    # What goes in the same change needs no excuse for not coming in.
+    refused = [problem for problem in refused if problem.patch not in leaving]
     return _settled(scene, proposal, staying, leaving, plan, tuple(refused))
 
 
@@ -114,6 +118,20 @@ def _dropped(steps: Sequence[Step], proposal: Proposal, refusals: Sequence[Refus
         dropped |= wider
 
 
+def _without(dropped: set[str], steps: Sequence[Step], originals: Mapping[str, Step]) -> list[Step]:
+    """The stack without what was dropped: who cannot be renewed, brought back or taken out keeps what stands of it.
+
+    ``originals`` has the step of every receipt in ledger order; one that was to leave goes back to its place there.
+    """
+    kept = {step.layer.id: originals.get(step.layer.id) if step.layer.id in dropped else step for step in steps}
+    order, rank = list(kept), list(originals)
+    for id_ in (it for it in originals if it in dropped and it not in kept):
+        later = [other for other in order if other not in originals or rank.index(other) > rank.index(id_)]
+        order.insert(order.index(later[0]) if later else len(order), id_)
+        kept[id_] = originals[id_]
+    return [step for id_ in order if (step := kept[id_]) is not None]
+
+
 def _unsaid(dropped: set[str], refusals: Sequence[Refusal]) -> list[Problem]:
     """What stays out only because of another entry must be said too: it did not land."""
     said = {refusal.id for refusal in refusals}
@@ -127,8 +145,9 @@ def _paths(layer: Layer) -> set[str]:
     return {file.path for source in layer.diffs for file in source.files}
 
 
-def _leaving(proposal: Proposal, steps: Sequence[Step]) -> tuple[str, ...]:
-    replaced = [id_ for step in steps if step.layer.moved for id_ in step.layer.takes_out]
+def _leaving(scene: Scene, proposal: Proposal, steps: Sequence[Step]) -> tuple[str, ...]:
+    recorded = {receipt.id for receipt in scene.site.ledger.receipts}
+    replaced = [id_ for step in steps if step.layer.moved for id_ in step.layer.takes_out if id_ in recorded]
     return tuple(dict.fromkeys((*proposal.leaving, *replaced)))
 
 
@@ -171,7 +190,7 @@ def _settled(
     """Everything fits: put the ledger's edit behind the files' edits."""
     old = scene.site.ledger
     state = LedgerState(
-        receipts=_receipts(old, steps, leaving),
+        receipts=_receipts(scene, steps, leaving),
         files=plan.files,
         holds=proposal.holds,
         retirements=(*old.retirements, *proposal.retirements),
@@ -193,10 +212,12 @@ def _settled(
     )
 
 
-def _receipts(old: LedgerState, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:
+def _receipts(scene: Scene, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:
     """In the order of the stack, which is the order of folding from now on; what could not be judged comes first."""
     inside = {step.layer.id for step in steps}
-    unjudged = [receipt for receipt in old.receipts if receipt.id not in inside and receipt.id not in leaving]
+    unjudged = [it for it in scene.site.ledger.receipts if it.id not in inside and it.id not in leaving]
+    if not {receipt.id for receipt in unjudged} <= set(scene.unknown):
+        raise AssertionError("a recorded entry got lost on the way: nothing may be written")
     return (*unjudged, *(step.receipt for step in steps))
 
 

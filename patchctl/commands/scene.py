@@ -112,6 +112,13 @@ def _find(place: Place, names: set[str]) -> Target:
         named_by=place.origin,
         also=_recorded_distributions,
     )
+    known = {*found.distributions, *_recorded_distributions(found.site)}
+    if place.distribution is not None and place.distribution not in known:
+        raise TargetError(
+            "no-distribution",
+            f"{place.distribution} is not installed in {found.site}",
+            hint="look at the spelling, or name another environment with --site or --python",
+        )
     if wanted >= names:
         return found
     # The same site, with everything that the registry speaks of.
@@ -249,11 +256,12 @@ def _judge_fixes(
 def _evidence_bytes(path: str, site: SiteFacts, selections: Sequence[Selection]) -> bytes | None:
     """The bytes on which evidence about ``path`` is judged: the base, without what our own diffs may have put there.
 
-    Where the ledger knows the base, or the file is as RECORD lists it, that is the base itself.
+    Where the base is as RECORD lists it, that is the base itself. Otherwise it may hold changes that nobody recorded,
+    or whose record was lost before the base was taken.
     """
     base = site.bases[path]
-    if base.kind is not BaseKind.LIVE or base.data is None:
-        return base.data
+    if base.data is None:
+        return None
     diffs = [(diff, file) for selection in selections for diff in selection.all() for file in diff.files]
     ours = [(diff, file) for diff, file in diffs if file.path == path]
     if not ours:

@@ -28,7 +28,7 @@ def _kept(found: Assessment) -> Step:
         diffs=found.candidate.recorded,
         moved=False,
         requires=receipt.requires,
-        conflicts=patch.conflicts if patch is not None else (),
+        conflicts=(*receipt.conflicts, *(patch.conflicts if patch is not None else ())),
         inside=found.verdict is Verdict.APPLIED,
     )
     return Step(layer=layer, receipt=receipt)

@@ -83,6 +83,7 @@ def _receipt(value: object, where: str) -> Receipt:
         revision=fields.number("revision"),
         diffs=tuple(_diff(*item) for item in fields.items("diffs")),
         requires=fields.texts("requires"),
+        conflicts=fields.texts("conflicts"),
         assumed=fields.optional_text("assumed"),
         despite_fix=fields.flag("despite_fix"),
         applied_at=fields.text("applied_at"),
@@ -109,6 +110,7 @@ def _receipt_fields(receipt: Receipt) -> dict[str, object]:
             for diff in receipt.diffs
         ],
         "requires": list(receipt.requires),
+        "conflicts": list(receipt.conflicts),
         "assumed": receipt.assumed,
         "despite_fix": receipt.despite_fix,
         "applied_at": receipt.applied_at,

@@ -38,6 +38,7 @@ class Receipt(NamedTuple):
         diffs: what was applied, one per distribution.
         applied_at: UTC time, ISO 8601 with ``Z``.
         requires: ids that must stay in as long as this one does.
+        conflicts: ids that must not come in beside it.
         assumed: build string given with ``--assume-build``; None: the detected build matched.
         despite_fix: applied although the bytes prove it fixed.
     """
@@ -49,6 +50,7 @@ class Receipt(NamedTuple):
     diffs: tuple[ReceiptDiff, ...]
     applied_at: str
     requires: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
     assumed: str | None = None
     despite_fix: bool = False
 

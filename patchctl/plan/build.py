@@ -14,7 +14,7 @@ from patchctl.diff import FileDiff
 from patchctl.match import Match
 from patchctl.model import EditKind, FileEdit, FileFact, FileMeta, sha256_hex
 from patchctl.plan.rules import Layer, Refusal, broken_rules
-from patchctl.verdict import Base, BaseKind, SiteFacts, fold_diffs, outside, standing
+from patchctl.verdict import Base, BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
 
 
 class Plan(NamedTuple):
@@ -76,7 +76,7 @@ def build_plan(
     folded = _Folded(contents={}, entries={}, owners={}, modes={})
     concerned = _concerned(stack, site, leaving)
     landed: list[str] = []
-    refusals = list(broken_rules(stack, satisfied=satisfied, held=held))
+    refusals = list(broken_rules(stack, leaving=leaving, satisfied=satisfied, held=held, unknown=unknown))
     refused = {refusal.id for refusal in refusals}
     for layer in stack:
         if layer.id in refused:
@@ -89,7 +89,7 @@ def build_plan(
             refusals.append(refusal)
     # A renewed entry leaves the files that only its old revision touched.
     gone = {*leaving, *(layer.id for layer in stack if layer.moved)}
-    refusals.extend(_foreign_leavers(gone, site))
+    refusals.extend(_stuck_leavers(gone, site, unknown))
     second = _fresh_second(site, folded, now)
     edits, files = [], {}
     for path in sorted({*site.ledger.files, *folded.contents}):
@@ -160,15 +160,14 @@ def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int 
 
 def _why_not(layer: Layer, files: Sequence[FileDiff], matches: Sequence[Match]) -> Refusal:
     file, match = next((file, match) for file, match in zip(files, matches, strict=True) if not match.fits)
-    hunk = next((hunk for hunk in match.hunks if hunk.reason is not None), None)
-    reason = f"hunk {hunk.number}: {hunk.reason}" if hunk is not None else match.reason or "does not fit"
+    reason = misfit_words(match.reason, match.hunks) or "its diff does not fit"
     if not layer.moved:
         reason += f"; {layer.id} stands on lines that would change: revert it too"
     return Refusal(id=layer.id, path=file.path, reason=reason)
 
 
-def _foreign_leavers(leaving: Collection[str], site: SiteFacts) -> list[Refusal]:
-    """An entry cannot be taken out of a file that someone else edited: the edit would be lost."""
+def _stuck_leavers(leaving: Collection[str], site: SiteFacts, unknown: Sequence[str]) -> list[Refusal]:
+    """An entry cannot leave a file whose other content is somebody's edit, or an entry that nobody can fold."""
     refusals = []
     for path, fact in sorted(site.ledger.files.items()):
         base = site.bases[path]
@@ -176,6 +175,11 @@ def _foreign_leavers(leaving: Collection[str], site: SiteFacts) -> list[Refusal]
         if base.kind is BaseKind.FOREIGN and not uninstalled:
             reason = base.reason or "edited by someone else"
             refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
+        elif base.kind is BaseKind.RECORDED:
+            stay = [id_ for id_ in fact.entries if id_ in unknown and id_ not in leaving]
+            if stay:
+                reason = f"it carries {stay[0]}, whose applied diff cannot be read any more: take that out too"
+                refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
     return refusals
 
 

@@ -38,40 +38,67 @@ class Refusal(NamedTuple):
     reason: str
 
 
-def broken_rules(stack: Sequence[Layer], *, satisfied: Collection[str], held: Collection[str]) -> Iterator[Refusal]:
+def broken_rules(
+    stack: Sequence[Layer],
+    *,
+    leaving: Collection[str],
+    satisfied: Collection[str],
+    held: Collection[str],
+    unknown: Sequence[str],
+) -> Iterator[Refusal]:
     """Yield, for each moved entry of the stack, why it must not go in, if anything forbids it.
 
     Args:
         stack: every entry that would be in, in fold order.
+        leaving: ids whose receipts go.
         satisfied: ids whose change upstream has.
         held: ids that the operator keeps as they are.
+        unknown: ids that are in, but what of them cannot be read any more.
     """
     for position, layer in enumerate(stack):
-        if layer.moved:
-            reason = _broken_rule(layer, position, stack, satisfied, held)
-            if reason is not None:
-                yield Refusal(id=layer.id, path=None, reason=reason)
+        if not layer.moved:
+            continue
+        reason = (
+            _decided(layer, leaving, held)
+            or _unmet(layer, stack, satisfied)
+            or _clash(layer, position, stack, unknown)
+            or _misplaced(layer, stack, satisfied)
+        )
+        if reason is not None:
+            yield Refusal(id=layer.id, path=None, reason=reason)
 
 
-def _broken_rule(
-    layer: Layer, position: int, stack: Sequence[Layer], satisfied: Collection[str], held: Collection[str]
-) -> str | None:
+def _decided(layer: Layer, leaving: Collection[str], held: Collection[str]) -> str | None:
+    """The operator decided otherwise, about it or about what it replaces."""
     if layer.id in held:
         return f"it is held: patchctl unhold {layer.id}"
-    for id_ in layer.takes_out:
-        if id_ in held:
-            return f"it replaces {id_}, which is held: patchctl unhold {id_}"
+    kept = [id_ for id_ in layer.takes_out if id_ in held and id_ in leaving]
+    return f"it replaces {kept[0]}, which is held: patchctl unhold {kept[0]}" if kept else None
+
+
+def _unmet(layer: Layer, stack: Sequence[Layer], satisfied: Collection[str]) -> str | None:
     inside = {other.id for other in stack if other.inside}
-    for needed in layer.requires:
-        if needed not in inside and needed not in satisfied:
-            return f"it requires {needed}, which cannot be brought in"
+    missing = [needed for needed in layer.requires if needed not in inside and needed not in satisfied]
+    return f"it requires {missing[0]}, which cannot be brought in" if missing else None
+
+
+def _clash(layer: Layer, position: int, stack: Sequence[Layer], unknown: Sequence[str]) -> str | None:
     for number, other in enumerate(stack):
         clash = other.id in layer.conflicts or layer.id in other.conflicts
         # Of two that come in together the later one gives way.
-        if clash and other.id != layer.id and (not other.moved or number < position):
+        first = not other.moved or number < position
+        if clash and first and other.id != layer.id and other.id not in layer.takes_out:
             return f"it conflicts with {other.id}: take one out and hold it"
+    hidden = [id_ for id_ in unknown if id_ in layer.conflicts]
+    return f"it conflicts with {hidden[0]}, which is in" if hidden else None
+
+
+def _misplaced(layer: Layer, stack: Sequence[Layer], satisfied: Collection[str]) -> str | None:
+    """It is replaced by one that comes in with it, or replaces what another one needs."""
     for other in stack:
-        lost = [id_ for id_ in layer.takes_out if id_ in other.requires and id_ not in satisfied]
-        if lost and other.id != layer.id:
-            return f"it replaces {lost[0]}, which {other.id} requires"
+        if other.moved and layer.id in other.takes_out:
+            return f"it is replaced by {other.id}"
+        needed = [id_ for id_ in layer.takes_out if id_ in other.requires and id_ not in satisfied]
+        if needed and other.id != layer.id:
+            return f"it replaces {needed[0]}, which {other.id} requires"
     return None

@@ -6,7 +6,7 @@
 
 from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
-from patchctl.verdict.fold import Fold, fold_diffs, taken_out
+from patchctl.verdict.fold import Fold, fold_diffs, misfit_words, taken_out
 from patchctl.verdict.judge import assess
 from patchctl.verdict.need import blocked_by
 from patchctl.verdict.scope import outside, standing
@@ -28,6 +28,7 @@ __all__ = [
     "blocked_by",
     "fold_diffs",
     "is_rebuilt",
+    "misfit_words",
     "outside",
     "standing",
     "taken_out",

@@ -6,7 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
-from patchctl.match import Fit, Match, judge_fit, locate, splice
+from patchctl.match import Fit, HunkPlace, Match, judge_fit, locate, splice
+
+_FILE_REASONS = {
+    "file-missing": "there is no such file",
+    "file-exists": "there is such a file already",
+    "content-differs": "the file is not the one that the diff removes",
+}
+_HUNK_REASONS = {
+    "not-found": "its lines are not in the file",
+    "ambiguous": "its lines stand at several places",
+    "out-of-order": "its lines stand only where a neighbouring hunk leaves no room",
+    "too-far": "its lines stand too far from where the diff states",
+}
 
 
 class Fold(NamedTuple):
@@ -40,6 +52,21 @@ def fold_diffs(
             contents[diff.path] = splice(diff, before, match)
     fits = all(match.fits for match in matches)
     return Fold(matches=tuple(matches), contents=contents if fits else {}, fits=fits)
+
+
+def misfit_words(reason: str | None, hunks: Sequence[HunkPlace]) -> str | None:
+    """Return in words why a diff does not fit a file; None when it does.
+
+    Args:
+        reason: of the file as a whole.
+        hunks: the place of each hunk, or why it has none.
+    """
+    if reason is not None:
+        return _FILE_REASONS.get(reason, reason)
+    for hunk in hunks:
+        if hunk.reason is not None:
+            return f"hunk {hunk.number}: {_HUNK_REASONS.get(hunk.reason, hunk.reason)}"
+    return None
 
 
 def taken_out(data: bytes | None, diffs: Sequence[FileDiff]) -> bytes | None:

@@ -78,16 +78,16 @@ def assess(candidates: Sequence[Candidate], site: SiteFacts) -> tuple[Assessment
     view, found = _View(site), []
     for candidate in (candidate for candidate in candidates if candidate.receipt is not None):
         found.append(_assess_receipt(candidate, site, view, by_id))
-    # An entry that matches nothing is judged last: its diff may fit only because of what is wanted before it.
+    # The others meet what is wanted before them; one that matches nothing is judged last, over all of it.
     wanted = view.without(())
     for candidate in sorted(
         (candidate for candidate in candidates if candidate.receipt is None),
         key=lambda candidate: candidate.rule is MatchRule.NONE,
     ):
-        ground = wanted if candidate.rule is MatchRule.NONE else view
-        met = ground.without(candidate.patch.replaces if candidate.patch is not None else ())
-        met.fold_required(candidate, by_id)
-        assessment = _assess_other(candidate, site, met)
+        assessment = _assess_over(wanted, candidate, site, by_id)
+        if candidate.rule is not MatchRule.NONE and assessment.fit is not Fit.APPLICABLE:
+            # It may fit without the others that are wanted: then it can come in by itself, or instead of them.
+            assessment = _assess_over(view, candidate, site, by_id)
         found.append(assessment)
         if assessment.need is Need.WANTED and assessment.fit is Fit.APPLICABLE:
             wanted.fold_required(candidate, by_id)
@@ -151,6 +151,12 @@ def _fingerprint(site: SiteFacts, distribution: str) -> str | None:
     return found.fingerprint if found is not None else None
 
 
+def _assess_over(ground: _View, candidate: Candidate, site: SiteFacts, by_id: Mapping[str, Candidate]) -> Assessment:
+    met = ground.without(candidate.patch.replaces if candidate.patch is not None else ())
+    met.fold_required(candidate, by_id)
+    return _assess_other(candidate, site, met)
+
+
 def _assess_other(candidate: Candidate, site: SiteFacts, met: _View) -> Assessment:
     if not candidate.diffs:
         need = need_of(candidate, None, ())
@@ -190,15 +196,17 @@ def _fit_files(
             # RECORD speaks of the build's own bytes; under another entry's change it says nothing about this one.
             untouched = met == base.data
             report = judge_fit(file, met, pristine=clean if untouched else None)
-            match = report.reverse if report.fit is Fit.PRESENT and not forward_only else report.forward
+            built_in = _in_the_build(site, distribution, file, base)
+            fit = Fit.PRESENT if built_in else report.fit
+            match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
             obstacle = site.snapshot.problems.get(file.path) or site.bases[file.path].reason
             obstacle = obstacle or outside(site, diff.distribution, file)
             findings.append(
                 FileFinding(
                     path=file.path,
-                    fit=report.fit,
+                    fit=fit,
                     pristine=clean,
-                    built_in=report.fit is Fit.PRESENT and _in_the_build(site, distribution, file, base),
+                    built_in=built_in,
                     sha256=digest,
                     hunks=match.hunks,
                     obstacle=obstacle,

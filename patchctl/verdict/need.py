@@ -9,18 +9,7 @@ from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, Verdict
-
-_FILE_REASONS = {
-    "file-missing": "there is no such file",
-    "file-exists": "there is such a file already",
-    "content-differs": "the file is not the one that the diff removes",
-}
-_HUNK_REASONS = {
-    "not-found": "its lines are not in the file",
-    "ambiguous": "its lines stand at several places",
-    "out-of-order": "its lines stand only where a neighbouring hunk leaves no room",
-    "too-far": "its lines stand too far from where the diff states",
-}
+from patchctl.verdict.fold import misfit_words
 
 
 def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
@@ -32,7 +21,7 @@ def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding])
         files: the findings behind ``fit``.
     """
     matched = candidate.rule is not MatchRule.NONE
-    if is_fixed(candidate, fit, files):
+    if is_fixed(candidate, files):
         return Need.FIXED
     if candidate.hold is not None:
         return Need.HELD
@@ -47,12 +36,12 @@ def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding])
     return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE and not candidate.incomplete else Need.NOT_CONCERNED
 
 
-def is_fixed(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> bool:
+def is_fixed(candidate: Candidate, files: Sequence[FileFinding]) -> bool:
     """Every fix is proven in the base bytes, or the build itself carries the change (files that equal RECORD)."""
     fixes = [finding for finding in candidate.fixes if finding.fix.role is FixRole.FIXES]
     if fixes and all(finding.status is FixStatus.PROVEN for finding in fixes):
         return True
-    return fit is Fit.PRESENT and bool(files) and all(file.built_in for file in files)
+    return bool(files) and all(file.built_in for file in files)
 
 
 def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> Assessment:
@@ -129,11 +118,9 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
 def misfit(found: Assessment) -> str | None:
     """Return in words where the entry's diff first fails to fit; None when it fits."""
     for file in found.files:
-        if file.reason is not None:
-            return f"{file.path}: {_FILE_REASONS.get(file.reason, file.reason)}"
-        for hunk in file.hunks:
-            if hunk.reason is not None:
-                return f"{file.path}, hunk {hunk.number}: {_HUNK_REASONS.get(hunk.reason, hunk.reason)}"
+        words = misfit_words(file.reason, file.hunks)
+        if words is not None:
+            return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
         if file.fit is Fit.UNDECIDED:
             return f"{file.path}: it cannot be told whether the change is in"
     return None
@@ -149,25 +136,46 @@ def _held_reason(found: Assessment) -> str:
 
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     """Return why a neighbour keeps the entry from going in; None when none does."""
+    for needed in found.candidate.requires:
+        reason = _unmet(needed, neighbours)
+        if reason is not None:
+            return reason
+    return _clash(found, neighbours)
+
+
+def _unmet(needed: str, neighbours: Mapping[str, Assessment]) -> str | None:
+    """Why a requirement can neither be met nor brought in, looked at to the end of the chain."""
+    other = neighbours.get(needed)
+    if other is None:
+        return f"it requires {needed}, which the registry does not have in working order"
+    if other.verdict is Verdict.APPLIED or other.need is Need.FIXED:
+        return None
+    if other.need not in {Need.WANTED, Need.OPTIONAL}:
+        return f"it requires {needed}, which is {other.need.value} here"
+    if other.fit is not Fit.APPLICABLE:
+        return f"it requires {needed}, which does not fit here"
+    beyond = blocked_by(other, neighbours)
+    return None if beyond is None else f"it requires {needed}, and that cannot come in: {beyond}"
+
+
+def _clash(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     candidate = found.candidate
-    for needed in candidate.requires:
-        other = neighbours.get(needed)
-        if other is None:
-            return f"it requires {needed}, which the registry does not have in working order"
-        if other.candidate.receipt is None and other.need not in {Need.WANTED, Need.FIXED, Need.OPTIONAL}:
-            return f"it requires {needed}, which is {other.need.value} here"
     for other in neighbours.values():
-        patch = other.candidate.patch
-        clash = candidate.patch is not None and other.id in candidate.patch.conflicts
-        clash = clash or (patch is not None and candidate.id in patch.conflicts)
+        clash = other.id in _conflicts(candidate) or found.id in _conflicts(other.candidate)
         in_the_way = other.candidate.receipt is not None or other.need is Need.WANTED
-        if clash and other.id != candidate.id and in_the_way:
+        replaced = candidate.patch is not None and other.id in candidate.patch.replaces
+        if clash and other.id != found.id and in_the_way and not replaced:
             return f"it conflicts with {other.id}: take one out and hold it"
     return None
 
 
+def _conflicts(candidate: Candidate) -> tuple[str, ...]:
+    recorded = candidate.receipt.conflicts if candidate.receipt is not None else ()
+    return (*recorded, *(candidate.patch.conflicts if candidate.patch is not None else ()))
+
+
 def _fixed_reason(found: Assessment) -> str:
     proven = [finding.fix.ref for finding in found.candidate.fixes if finding.fix.role is FixRole.FIXES]
-    if proven and is_fixed(found.candidate, None, ()):
+    if proven and is_fixed(found.candidate, ()):
         return f"proven in the installed bytes: {', '.join(proven)}"
     return "the build itself carries this change: its files equal RECORD"
