@@ -93,8 +93,6 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: b
                 chosen.append(found)
             else:
                 refused.append(problem)
-    superseded = {id_ for found in chosen for id_ in _replaced(scene, found)}
-    chosen = [found for found in chosen if found.id not in superseded]
     return _propose(scene, chosen, refused, [], clock, strict=False, despite_fix=False)
 
 
@@ -161,6 +159,11 @@ def _propose(
     despite_fix: bool,
 ) -> Proposal:
     wanted = _with_required(scene, chosen)
+    if not strict:
+        # Of an old entry and the one that takes its place only the latter comes in, and the old one is no failure.
+        superseded = {id_ for found in wanted for id_ in _replaced(scene, found)}
+        wanted = [found for found in wanted if found.id not in superseded]
+        refused = [problem for problem in refused if problem.patch not in superseded]
     moved = {found.id: _moved(scene, found, clock, despite_fix=despite_fix) for found in wanted}
     kept = {step.layer.id: step for step in kept_steps(scene, but=moved)}
     return Proposal(
