@@ -4,7 +4,7 @@ A released wheel is about 250 MB, nearly all of it compiled code. The tests need
 ``*.dist-info`` alone, so the cache keeps a slim copy under the same file name: same RECORD, same METADATA, no
 binaries. ``pip install`` accepts it (pip does not verify that listed files exist).
 
-The cache lives outside the checkout: ``$PATCHCTL_TEST_CACHE``, else ``$XDG_CACHE_HOME/patchctl-tests``, else
+The cache lives outside the checkout: ``$TEST_WHEELS_DIR``, else ``$XDG_CACHE_HOME/patchctl-tests``, else
 ``~/.cache/patchctl-tests``. Run as a script to fill it: ``python -m tests.wheels 0.20.0 0.25.1``.
 """
 
@@ -52,7 +52,7 @@ class WheelUnavailableError(Exception):
 
 def cache_dir() -> Path:
     """Return the absolute directory in which slim wheels are kept; it may not exist yet."""
-    named = os.environ.get("PATCHCTL_TEST_CACHE")
+    named = os.environ.get("TEST_WHEELS_DIR")
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "patchctl-tests"
@@ -67,8 +67,8 @@ def slim_wheel(version: str) -> Path:
     folder = cache_dir() / "vllm" / version
     for found in sorted(folder.glob("*.whl")):
         return found
-    if os.environ.get("PATCHCTL_TEST_OFFLINE"):
-        raise WheelUnavailableError(f"vllm {version} is not cached and PATCHCTL_TEST_OFFLINE is set")
+    if os.environ.get("TEST_WHEELS_OFFLINE"):
+        raise WheelUnavailableError(f"vllm {version} is not cached and TEST_WHEELS_OFFLINE is set")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
