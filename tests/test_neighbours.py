@@ -715,3 +715,11 @@ class TestSecondRound:
         (board.registry / "vllm/a/patch.toml").write_text("broken")
         assert board.run("apply", "b") == 1
         assert board.read(F2) == BASE
+
+    def test_a_named_entry_that_its_replacement_would_take_out_is_refused(self, board: Board) -> None:
+        board.entry("a", F1)
+        assert board.run("apply", "a") == 0
+        board.write(F1, BASE)
+        board.entry("c", F2, default=False, replaces=["a"])
+        assert board.run("apply", "a", "c") == 1
+        assert (board.read(F1), board.read(F2)) == (BASE, BASE)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -177,5 +177,7 @@ Stacks.TestCase.settings = settings(
     stateful_step_count=25 if LONG else 12,
     deadline=None,
     suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=False,
+    phases=[phase for phase in Phase if LONG or phase is not Phase.explain],
 )
 TestStacks = Stacks.TestCase

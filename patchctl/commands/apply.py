@@ -75,6 +75,10 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
             chosen.append(found)
         else:
             refused.append(problem)
+    for found in chosen:
+        for other in chosen:
+            if other.id in _replaced(scene, found):
+                refused.append(_replaced_problem(other.id, found.id))
     return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
 
 
@@ -111,9 +115,7 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
         message = f"{id_} is held: {reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
     if found.candidate.replaced_by is not None:
-        message = f"{id_} is replaced by {found.candidate.replaced_by}"
-        hint = f"patchctl apply {found.candidate.replaced_by}"
-        return Problem(code="replaced", message=message, hint=hint, patch=id_)
+        return _replaced_problem(id_, found.candidate.replaced_by)
     # What was applied to this very build may come back, whatever became of its registry entry.
     strange = found.candidate.receipt is None or found.candidate.rebuilt
     if found.candidate.rule is MatchRule.NONE and strange:
@@ -126,6 +128,10 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
     if found.action in _STUCK:
         return _stands_in_the_way(found)
     return None
+
+
+def _replaced_problem(old: str, new: str) -> Problem:
+    return Problem(code="replaced", message=f"{old} is replaced by {new}", hint=f"patchctl apply {new}", patch=old)
 
 
 def _stands_in_the_way(found: Assessment) -> Problem:
