@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.environments import install_wheel, make_environment, site_of
 from tests.wheels import WheelUnavailableError, relabelled, slim_wheel
+
+LONG = bool(os.environ.get("LONG_TESTS"))
+
+# The suite tries the same examples every time, so that a red run can be repeated; a long run looks for new ones.
+settings.register_profile("suite", derandomize=not LONG, deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(wrapper=True)
