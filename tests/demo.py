@@ -17,7 +17,7 @@ from tests.environments import make_environment, without_decisions
 from tests.wheels import WheelUnavailableError, relabelled
 
 BUILD = "0.20.0+das.dtk2604"
-SESSION = (
+SCRIPT = (
     ("status", 0),
     ("check", 1),
     ("apply", 0),
@@ -30,7 +30,7 @@ SESSION = (
 
 
 def main() -> int:
-    """Make the environment, run the session, and return the exit code."""
+    """Make the environment, run the commands, and return the exit code."""
     folder = Path("demo").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -43,7 +43,7 @@ def main() -> int:
     make_environment(folder / "venv", wheel)
     wheel.unlink()
     environ = without_decisions(os.environ) | {"VIRTUAL_ENV": str(folder / "venv")}
-    for line, expected in SESSION:
+    for line, expected in SCRIPT:
         print(f"\n$ patchctl {line}", flush=True)
         done = subprocess.run([sys.executable, "-m", "patchctl", *shlex.split(line)], env=environ, check=False)
         print(f"(exit code {done.returncode})", flush=True)

@@ -371,3 +371,21 @@ def test_python_dash_m_is_the_console_script() -> None:
     done = subprocess.run([sys.executable, "-m", "patchctl", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("patchctl ")
     assert "apply" in patchctl("--help").out
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "soon"])
+def test_a_wait_is_a_number_of_seconds(desk: Desk, seconds: str) -> None:
+    assert desk.run("apply", "--wait", seconds).code == 2
+
+
+def test_a_shell_completes_verbs_and_ids(desk: Desk) -> None:
+    def completed(words: str) -> list[str]:
+        environ = {"_PATCHCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        command = [sys.executable, "-c", "from patchctl.cli import main; main()"]
+        added = environ | {"PATCHCTL_REGISTRY": str(desk.registry)}
+        done = subprocess.run(command, env=dict(os.environ) | added, capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    assert "revert" in completed("patchctl re")
+    assert completed("patchctl revert a-") == ["a-low"]
+    assert completed("patchctl show zzz") == []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 import typer
+
+from patchctl.commands import Place
 
 _Site = Annotated[str | None, typer.Option("--site", metavar="DIR", help="The site directory to work on.")]
 _Python = Annotated[
@@ -25,10 +28,40 @@ _Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only; 
 _Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say where every setting came from.")]
 _NoColor = Annotated[bool, typer.Option("--no-color", help="No colour.")]
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries by id.", show_default=False)]
-SomeIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Entries by id.")]
+
+def _complete_id(incomplete: str) -> list[str]:
+    """Ids that begin so, from the registry that the environment or the bundle gives."""
+    from patchctl.commands.listing import entry_ids
+
+    folders = tuple(folder for folder in os.environ.get("PATCHCTL_REGISTRY", "").split(os.pathsep) if folder)
+    return [id_ for id_ in entry_ids(Place(registries=folders)) if id_.startswith(incomplete)]
+
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The entry.", autocompletion=_complete_id)]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", help="Entries by id.", show_default=False, autocompletion=_complete_id),
+]
+SomeIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Entries by id.", autocompletion=_complete_id)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and show, write nothing.")]
-Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait this long for another patchctl.")]
+
+
+def _seconds(wait: float) -> float:
+    if not 0 <= wait < float("inf"):  # also keeps out "nan", which no comparison would
+        raise typer.BadParameter("a number of seconds, 0 or more")
+    return wait
+
+
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="SECONDS",
+        callback=_seconds,
+        show_default=False,
+        help="Wait this long for another patchctl; the default is not to.",
+    ),
+]
 
 
 class Common(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from patchctl.cli.options import Common, Ids, with_common
+from patchctl.cli.options import Common, Id, Ids, with_common
 from patchctl.cli.runner import run
 
 
@@ -51,7 +51,7 @@ def list_(common: Common) -> None:
 
 
 @with_common
-def show(common: Common, id_: Annotated[str, typer.Argument(metavar="ID", help="The entry.")]) -> None:
+def show(common: Common, id_: Id) -> None:
     """Show one entry whole: why, how, fixes with claims and evidence, avoidance, the diff."""
     from patchctl.commands.listing import show as act
 

@@ -44,6 +44,14 @@ def show(place: Place, id_: str) -> Report:
     return Report(command="show", outcome=outcome, named=(id_,), listing=listing, errors=tuple(mine))
 
 
+def entry_ids(place: Place) -> tuple[str, ...]:
+    """Return the ids of the registry's working entries, for shell completion; none where it cannot be read."""
+    try:
+        return tuple(entry.id for entry in open_registry(place).entries)
+    except PatchctlError:
+        return ()
+
+
 def _concerns(entry: Patch, distribution: str | None) -> bool:
     return distribution is None or distribution in entry.distributions
 
