@@ -119,11 +119,12 @@ def mount_points() -> frozenset[str]:
     A file that is mounted by itself (a bind mount in a container) shows nowhere else, and replacing it fails (EBUSY).
     """
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            points = [line.split(" ")[_MOUNT_POINT] for line in lines]
+        # Lines end at \n alone: the kernel does not escape a carriage return in a mount's source.
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+            rows = [line.split(" ") for line in lines]
     except OSError:
         return frozenset()
-    return frozenset(_unescape(point) for point in points)
+    return frozenset(_unescape(row[_MOUNT_POINT]) for row in rows if len(row) > _MOUNT_POINT)
 
 
 def compiled_twin(names: Iterable[str], path: str) -> str | None:

@@ -13,7 +13,7 @@ from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
 from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
-from patchctl.transaction import Commit, Recovery, locked, refuse_untrusted
+from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 
 Propose = Callable[[Scene], Proposal]
 
@@ -107,12 +107,18 @@ class _Writing:
         with locked(site, wait=wait, pycache_prefix=self.place.pycache_prefix) as opened:
             notes = recovery_notes(opened.recovered)
             self.recovered = tuple(Problem(code="recovered", message=note) for note in notes)
-            scene = gather(self.place, assumed=self.assumed)
-            draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
-            if draft.blocked or not draft.edits:
-                return _untouched(self.command, scene, draft, self.named)
-            commit = opened.run(draft.edits)
-            self.done = (scene, draft, commit)
+            # From here on a signal either stops everything before the first write, or comes too late to matter.
+            with held_signals() as interruption:
+                return self._settled(opened, interruption)
+
+    def _settled(self, opened: LockedSite, interruption: Interruption) -> Report:
+        scene = gather(self.place, assumed=self.assumed)
+        draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
+        if draft.blocked or not draft.edits:
+            return _untouched(self.command, scene, draft, self.named)
+        interruption.raise_if_any("nothing was written")
+        commit = opened.run(draft.edits)
+        self.done = (scene, draft, commit)
         return self._committed(gather(self.place), draft, commit)
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:

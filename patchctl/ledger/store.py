@@ -9,8 +9,10 @@ from patchctl.errors import LedgerError
 from patchctl.ledger.codec import SIZE_LIMIT, decode_ledger
 from patchctl.ledger.fields import damaged
 from patchctl.model.files import sha256_hex
-from patchctl.model.layout import LEDGER_PATH, object_path, patch_path
+from patchctl.model.layout import FORMAT_PATH, LAYOUT, LEDGER_PATH, object_path, patch_path
 from patchctl.model.state import LedgerState
+
+_FORMAT_LIMIT = 64
 
 
 def read_ledger(site: str) -> LedgerState:
@@ -23,8 +25,24 @@ def read_ledger(site: str) -> LedgerState:
         LedgerError: ``newer-ledger`` or ``damaged-ledger`` by its content, also when a link or anything but a regular
             file is there; ``unreadable-ledger`` when the system refuses to read it.
     """
+    _refuse_newer(site)
     data = read_ledger_bytes(site)
     return LedgerState() if data is None else decode_ledger(data)
+
+
+def _refuse_newer(site: str) -> None:
+    """A reader must not judge by what it may misread, and a dry run must end as the real run would."""
+    try:
+        layout = _read(site, FORMAT_PATH, _FORMAT_LIMIT)
+    except NotRegularError as error:
+        raise damaged("the format file", f"{error.strerror}") from None
+    if layout is not None and layout.strip() != LAYOUT:
+        raise LedgerError(
+            "newer-ledger",
+            f"{FORMAT_PATH} names a layout that this patchctl does not know",
+            hint="use the patchctl version that wrote it, or a newer one",
+            path=FORMAT_PATH,
+        )
 
 
 def read_ledger_bytes(site: str) -> bytes | None:

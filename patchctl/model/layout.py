@@ -8,6 +8,9 @@ from __future__ import annotations
 STATE_DIR = ".patchctl"
 LEDGER_PATH = f"{STATE_DIR}/ledger.json"
 JOURNAL_PATH = f"{STATE_DIR}/journal.json"
+FORMAT_PATH = f"{STATE_DIR}/format"
+LAYOUT = b"1"
+"""What the format file holds: the version of everything below the state directory."""
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _SHA256_LENGTH = 64

@@ -97,15 +97,23 @@ def _environments(
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         root = environ.get(variable)
         if root:
-            found = environment_at(os.path.abspath(root), origin=variable, environ=environ)
+            found = environment_at(_absolute(root), origin=variable, environ=environ)
             yield _with_pythonpath(found, environ)
             return
     for path in _on_path("python3", environ):
         yield _with_pythonpath(environment_of(path, origin="PATH", environ=environ), environ)
 
 
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)
+    except OSError as error:
+        message = f"{path} is relative, and the current directory cannot be found: {error.strerror}"
+        raise TargetError("no-environment", message, hint="name it from the root") from None
+
+
 def _site(site: str, source: str) -> str:
-    path = os.path.abspath(site)
+    path = _absolute(site)
     if not os.path.isdir(path):
         raise TargetError("no-site", f"{source} names {path}, which is not a directory", hint=_HINT)
     if os.path.isfile(f"{path}/pyvenv.cfg"):
@@ -121,11 +129,13 @@ def _named(python: str, environ: Mapping[str, str], source: str) -> Environment:
         path = next(_on_path(python, environ), "")
         if not path:
             raise TargetError("no-interpreter", f"{source} names {python}, which is not on PATH", hint=_HINT)
-    path = os.path.abspath(path)
+    path = _absolute(path)
     if os.path.isdir(path):
         return environment_at(path, origin=source, environ=environ)
     if not os.path.exists(path):
         raise TargetError("no-interpreter", f"{source} names {path}, which is not there", hint=_HINT)
+    if not os.path.isfile(path):
+        raise TargetError("no-interpreter", f"{source} names {path}, which is not a file", hint=_HINT)
     if not any(name.rpartition("/")[2].startswith(("python", "pypy")) for name in (path, os.path.realpath(path))):
         raise TargetError("no-interpreter", f"{source} names {path}, which is no Python interpreter", hint=_HINT)
     return environment_of(path, origin=source, environ=environ)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Collection
 from typing import NamedTuple
 
+from patchctl.errors import TargetError
 from patchctl.target.reading import open_site, read_metadata
 
 _ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
@@ -80,7 +81,13 @@ def _candidates(root_fd: int, names: Collection[str], endings: tuple[str, ...]) 
 
 
 def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str]) -> Holding | None:
-    name, version = _headers(root_fd, site, entry, names)
+    try:
+        name, version = _headers(root_fd, site, entry, names)
+    except TargetError:
+        # By the spelling it may be another distribution whose name begins alike: that one is nobody's business.
+        if normal_name(entry.rpartition(".")[0].partition("-")[0]) in names:
+            raise
+        return None
     if not name or not version or normal_name(name) not in names:
         return None
     return Holding(name=normal_name(name), build=version, info=entry)

@@ -83,7 +83,8 @@ def _stated_tops(root_fd: int, distribution: Distribution) -> tuple[str, ...]:
     if distribution.info.endswith((".dist-info", ".egg-info")) and _is_directory(root_fd, distribution.info):
         listed = read_metadata(root_fd, f"{distribution.info}/top_level.txt")
     words = (listed or b"").decode("utf-8", "replace").split() or [distribution.name.replace("-", "_")]
-    tops = [name for word in words for name in (word, f"{word}.py") if "/" not in word and word != ".."]
+    words = [word for word in words if "/" not in word and "\0" not in word and word not in {".", ".."}]
+    tops = [name for word in words for name in (word, f"{word}.py")]
     return tuple(sorted(name for name in tops if _exists(root_fd, name)))
 
 
@@ -97,9 +98,12 @@ def _walk(root_fd: int, top: str) -> Iterator[str]:
     if not _is_directory(root_fd, top):
         yield top
         return
-    for directory, _, files, _ in os.fwalk(top, dir_fd=root_fd, follow_symlinks=False):
-        if not directory.endswith("/__pycache__"):
-            yield from (f"{directory}/{name}" for name in files)
+    try:
+        for directory, _, files, _ in os.fwalk(top, dir_fd=root_fd, follow_symlinks=False):
+            if not directory.endswith("/__pycache__"):
+                yield from (f"{directory}/{name}" for name in files)
+    except OSError:
+        return  # what may not be read defines nothing
 
 
 def _search(root_fd: int, paths: list[str], words: Collection[str], found: dict[str, list[str]]) -> None:

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from patchctl.transaction.preflight import missing_directories
     from patchctl.transaction.run import Commit
     from patchctl.transaction.settle import Recovery
+    from patchctl.transaction.signals import Interruption, held_signals
     from patchctl.transaction.site import LockedSite, locked, recover
 
 __all__ = [
     "Commit",
+    "Interruption",
     "JournalState",
     "LockedSite",
     "Recovery",
+    "held_signals",
     "journal_state",
     "locked",
     "missing_directories",
@@ -32,8 +35,10 @@ __all__ = [
 
 _HOMES = {
     "Commit": "run",
+    "Interruption": "signals",
     "LockedSite": "site",
     "Recovery": "settle",
+    "held_signals": "signals",
     "locked": "site",
     "missing_directories": "preflight",
     "recover": "site",

@@ -9,7 +9,6 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_parent
@@ -20,6 +19,8 @@ _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PERMISSIONS = 0o777
 DIRECTORY_MODE = 0o755
 _NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
+_ACL = "system.posix_acl_access"
+_NEVER_CARRIED = frozenset({"security.capability", "security.ima", "security.evm"})
 _NOT_OURS_TO_SET = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP})
 
 
@@ -30,13 +31,14 @@ class Looks(NamedTuple):
         mode: permission bits; set-id bits are dropped.
         owner: (uid, gid) to give it; None leaves what the system gave.
         mtime_ns: modification time; None leaves the clock's.
-        xattrs: extended attributes to set; never file capabilities.
+        xattrs: extended attributes to set; never file capabilities. None leaves what the system gave: a new file
+            has the access list that its directory hands down, a file that stands for another one must not.
     """
 
     mode: int = 0o644
     owner: tuple[int, int] | None = None
     mtime_ns: int | None = None
-    xattrs: Mapping[str, bytes] = MappingProxyType({})
+    xattrs: Mapping[str, bytes] | None = None
 
 
 @contextmanager
@@ -63,8 +65,8 @@ def write_new(parent: int, name: str, data: bytes, looks: Looks) -> None:
         status = os.fstat(fd)
         if looks.owner is not None and looks.owner != (status.st_uid, status.st_gid):
             os.fchown(fd, *looks.owner)
-        for key, value in looks.xattrs.items():
-            _set_xattr(fd, key, value)
+        if looks.xattrs is not None:
+            _replace_xattrs(fd, looks.xattrs)
         os.fchmod(fd, looks.mode & _PERMISSIONS)
         if looks.mtime_ns is not None:
             os.utime(fd, ns=(looks.mtime_ns, looks.mtime_ns))
@@ -74,11 +76,26 @@ def write_new(parent: int, name: str, data: bytes, looks: Looks) -> None:
         os.close(fd)
 
 
+def _replace_xattrs(fd: int, xattrs: Mapping[str, bytes]) -> None:
+    """Give the file these attributes; the access list that its directory handed down goes, unless it is among them."""
+    if _ACL not in xattrs:
+        try:
+            os.removexattr(fd, _ACL)
+        except OSError as error:
+            if error.errno not in {*_NO_XATTRS, errno.ENODATA}:
+                raise
+    for key, value in xattrs.items():
+        _set_xattr(fd, key, value)
+
+
 def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
-    """Return the extended attributes of a file, without file capabilities, which are never carried over."""
+    """Return the extended attributes of a file that another one may carry.
+
+    File capabilities are never given away, and what vouches for the old bytes (IMA, EVM) is no word for the new ones.
+    """
     fd = os.open(name, _LOOK, dir_fd=parent)
     try:
-        return {key: os.getxattr(fd, key) for key in os.listxattr(fd) if key != "security.capability"}
+        return {key: os.getxattr(fd, key) for key in os.listxattr(fd) if key not in _NEVER_CARRIED}
     except OSError as error:
         if error.errno in _NO_XATTRS:
             return {}

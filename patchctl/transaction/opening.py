@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import PatchctlError, TargetError
-from patchctl.model.layout import STATE_DIR
+from patchctl.model.layout import LAYOUT, STATE_DIR
 from patchctl.transaction.files import (
     DIRECTORY_MODE,
     Looks,
@@ -28,7 +28,6 @@ from patchctl.transaction.files import (
 )
 from patchctl.transaction.names import CONTENT, FORMAT, NEW, TMP, is_tmp_name, is_transaction_id
 
-LAYOUT = 1
 _FORMAT_LIMIT = 64
 
 
@@ -159,8 +158,7 @@ def _refuse_newer(root: int) -> None:
     found = read_below(root, f"{STATE_DIR}/{FORMAT}", limit=_FORMAT_LIMIT)
     if found is None:
         return
-    text = found[0].strip()
-    if not text.isdigit() or int(text) != LAYOUT:
+    if found[0].strip() != LAYOUT:
         raise PatchctlError(
             "newer-state",
             f"{STATE_DIR}/{FORMAT} names a layout this patchctl does not know",
@@ -201,13 +199,17 @@ def open_state_directory(site: OpenSite, parts: tuple[str, ...]) -> int:
         finally:
             os.close(current)
         current = following
+        status = os.fstat(current)
+        # What a kill between mkdir and chmod leaves under umask 077: others must be able to read the state.
+        if status.st_mode & DIRECTORY_MODE != DIRECTORY_MODE and status.st_uid == os.geteuid():
+            os.fchmod(current, DIRECTORY_MODE)
     return current
 
 
 def write_layout(site: OpenSite, transaction: str) -> None:
     """Write the layout's version when it is not there yet; ``transaction`` lends its tmp directory."""
     if read_below(site.root, f"{STATE_DIR}/{FORMAT}", limit=_FORMAT_LIMIT) is None:
-        put_state_file(site, transaction, (), FORMAT, b"%d\n" % LAYOUT)
+        put_state_file(site, transaction, (), FORMAT, LAYOUT + b"\n")
 
 
 def sweep(site: OpenSite) -> None:

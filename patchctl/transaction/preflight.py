@@ -23,6 +23,8 @@ from patchctl.transaction.opening import OpenSite
 
 _PERMISSIONS = 0o777
 _SPARE_BYTES = 1 << 20
+_LARGEST = 64 << 20
+"""A file that could not be read back could not be reverted; see ``disk.read_below``."""
 _PROBE = ".patchctl-probe.tmp"
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 
@@ -71,6 +73,8 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
     facts = []
     for edit in edits:
         _check_path(edit.path)
+        if len(edit.after or b"") > _LARGEST:
+            raise RefusedError("too-large", f"{edit.path} would be larger than {_LARGEST} bytes", path=edit.path)
         if f"{base}/{edit.path}" in mounts:
             raise RefusedError(
                 "bind-mount",

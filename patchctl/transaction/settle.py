@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, read_below
 from patchctl.errors import TransactionError
-from patchctl.model.layout import JOURNAL_PATH, STATE_DIR, object_path
+from patchctl.model.layout import STATE_DIR, object_path
 from patchctl.transaction.bytecode import purge, remove_empty_cache
 from patchctl.transaction.files import parent_of, remove, remove_directory, sync
 from patchctl.transaction.journal import Journal, JournalEdit, Stage, is_committed
@@ -140,8 +140,7 @@ def _foreign(edit: JournalEdit, what: str) -> TransactionError:
     return TransactionError(
         "foreign-edit",
         f"{edit.path} was changed after an unfinished transaction wrote it: {what}; nothing was rolled back",
-        hint=f"put its original back{kept} or remove {JOURNAL_PATH} to keep all files as they are, "
-        "then run: patchctl recover",
+        hint=f"keep the edit elsewhere, put its original back{kept}, run: patchctl recover, then make the edit again",
         path=edit.path,
     )
 

@@ -1,4 +1,4 @@
-"""Keeps SIGINT and SIGTERM from cutting a transaction in two; what follows from them is decided by its steps."""
+"""Keeps SIGINT, SIGTERM and SIGHUP from cutting a transaction in two; its steps decide what follows from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import FrameType
 
 from patchctl.errors import InterruptedByError
 
-_HELD = (signal.SIGINT, signal.SIGTERM)
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -29,12 +29,12 @@ class Interruption:
         """Raise InterruptedByError when a signal came; ``what`` says what was made of the transaction."""
         if self.number is not None:
             name = signal.Signals(self.number).name
-            raise InterruptedByError(f"{name}: {what}", terminated=self.number == signal.SIGTERM)
+            raise InterruptedByError(f"{name}: {what}", terminated=self.number != signal.SIGINT)
 
 
 @contextmanager
 def held_signals() -> Iterator[Interruption]:
-    """Hold both signals: they only leave a mark. The handlers that were there come back at the end.
+    """Hold the signals: they only leave a mark. The handlers that were there come back at the end.
 
     A signal that is ignored stays ignored (``nohup``). Only the main thread may set handlers; in another one signals
     go their usual way.

@@ -195,7 +195,7 @@ def _put_back_from_object(
     # the copy's that this is the original already.
     made = restored_name(transaction, index)
     remove(parent, made)
-    write_new(parent, made, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns))
+    write_new(parent, made, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns, xattrs={}))
     os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
