@@ -70,9 +70,6 @@ DELETE = only(b"--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n")
 )
 def test_the_bytes_alone_decide_where_they_can(file: FileDiff, content: str, fit: Fit) -> None:
     assert judge_fit(file, lines(content)).fit is fit
-    # a pristine file changes nothing unless both directions fit
-    assert judge_fit(file, lines(content), pristine=True).fit is fit
-    assert judge_fit(file, lines(content), pristine=False).fit is fit
 
 
 @pytest.mark.parametrize(
@@ -117,8 +114,6 @@ class TestBothDirectionsFit:
     def test_both_by_offset(self) -> None:
         content = lines("xcdefgcdEfg")
         assert judge_fit(CHANGE, content).fit is Fit.UNDECIDED
-        assert judge_fit(CHANGE, content, pristine=False).fit is Fit.UNDECIDED
-        assert judge_fit(CHANGE, content, pristine=True).fit is Fit.APPLICABLE
 
     def test_both_at_the_stated_line(self) -> None:
         double = only(b"--- a/x\n+++ b/x\n@@ -2,3 +2,4 @@\n b\n+c\n c\n c\n")
@@ -126,7 +121,6 @@ class TestBothDirectionsFit:
         report = judge_fit(double, content)
         assert (report.forward.exact, report.reverse.exact) == (True, True)
         assert report.fit is Fit.UNDECIDED
-        assert judge_fit(double, content, pristine=True).fit is Fit.APPLICABLE
 
     def test_reverse_stands_somewhere_while_forward_fits_by_offset(self) -> None:
         """A patched file with a second copy of the code: the result is there twice, so reverse is ambiguous."""
@@ -134,7 +128,6 @@ class TestBothDirectionsFit:
         report = judge_fit(CHANGE, content)
         assert (report.forward.fits, report.reverse.fits) == (True, False)
         assert report.fit is Fit.UNDECIDED
-        assert judge_fit(CHANGE, content, pristine=True).fit is Fit.UNDECIDED
 
     def test_one_hunk_of_several_is_enough_for_doubt(self) -> None:
         content = lines("-abcDefgh-cde-ijklmnop")
@@ -222,3 +215,34 @@ def test_what_is_present_is_never_applied_again(old: str, new: str, shift: int, 
         assert report.forward.fits
     if report.fit is Fit.PRESENT:
         assert report.reverse.fits
+
+
+class TestSurroundingsThatRepeat:
+    """Shapes in which one side of a hunk is part of the other, so that drift alone puts it at the stated line."""
+
+    def test_a_carrying_file_with_drift_is_not_patched_again(self) -> None:
+        file = only(b"--- a/x\n+++ b/x\n@@ -3,3 +3,5 @@\n+X\n+Y\n a\n b\n c\n")
+        content = lines("....XYabc..")
+        report = judge_fit(file, content)
+        assert (report.forward.fits, report.reverse.fits) == (True, True)
+        assert report.fit is Fit.UNDECIDED
+
+    def test_an_exact_result_inside_the_preimage_is_no_proof(self) -> None:
+        """The change drops one of two copies; the unpatched file has fewer lines above."""
+        file = only(b"--- a/x\n+++ b/x\n@@ -4,9 +4,6 @@\n a\n b\n c\n-a\n-b\n-c\n d\n e\n f\n")
+        report = judge_fit(file, lines("abcabcdef"))
+        assert (report.forward.fits, report.reverse.exact) == (True, True)
+        assert report.fit is Fit.UNDECIDED
+
+    def test_an_exact_preimage_inside_the_result_is_not_applied_again(self) -> None:
+        file = only(b"--- a/x\n+++ b/x\n@@ -4,6 +4,9 @@\n a\n b\n c\n+a\n+b\n+c\n d\n e\n f\n")
+        report = judge_fit(file, lines("abcabcdef"))
+        assert (report.forward.exact, report.reverse.fits) == (True, True)
+        assert report.fit is Fit.UNDECIDED
+
+    def test_a_result_before_the_end_of_the_file_is_seen(self) -> None:
+        """A hunk without trailing context has its place at the end; its result may stand before it."""
+        file = only(b"--- a/x\n+++ b/x\n@@ -3,3 +3,4 @@\n p\n q\n r\n+X\n")
+        report = judge_fit(file, lines("..pqrXmpqr"))
+        assert report.forward.fits
+        assert report.fit is Fit.UNDECIDED

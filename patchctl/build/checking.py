@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from patchctl.build.identity import find_build, parse_build
 from patchctl.build.labels import glob_problem
-from patchctl.build.versions import clause_bound, read_specifier
+from patchctl.build.versions import clause_bound, read_specifier, read_version
 from patchctl.model.entry import BuildRule
 
 if TYPE_CHECKING:
@@ -33,12 +32,15 @@ def rule_problems(rule: BuildRule) -> tuple[tuple[str, str], ...]:
 
 
 def _builds_problems(rule: BuildRule) -> Iterator[tuple[str, str]]:
+    seen: dict[object, int] = {}
     for index, name in enumerate(rule.builds):
         if not name.strip() or any(character in name for character in "<>=~*,"):
             why = "a build is named exactly: ranges belong in `versions`, families of labels in `label`"
             yield f"builds[{index}]", f"{name!r}: {why}"
-        elif (twin := find_build(rule.builds[:index], parse_build(name))) is not None:
-            yield f"builds[{index}]", f"{name} is the same build as builds[{twin}]"
+            continue
+        same = read_version(name) or name
+        if seen.setdefault(same, index) != index:
+            yield f"builds[{index}]", f"{name} is the same build as builds[{seen[same]}]"
     if rule.versions is not None:
         if (problem := specifier_problem(rule.versions)) is not None:
             yield "versions", problem

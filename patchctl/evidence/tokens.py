@@ -58,6 +58,9 @@ def tokens(source: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_SKIPPED_AT_MOST = 4
+
+
 def may_contain(source: str, needle: Sequence[str]) -> bool:
     """Return False when the tokens of ``needle`` surely do not stand in ``source``; True says nothing.
 
@@ -66,11 +69,15 @@ def may_contain(source: str, needle: Sequence[str]) -> bool:
     """
     longest = max(range(len(needle)), key=lambda number: len(needle[number]))
     position = source.find(needle[longest])
-    while position >= 0:
-        if _stands_at(source, position, needle[longest:]):
+    # A long run of comments would be skipped again from each of its lines: past this much, nothing is said.
+    budget = _SKIPPED_AT_MOST * (len(source) + 1)
+    while position >= 0 and budget > 0:
+        stands, end = _stands_at(source, position, needle[longest:])
+        if stands:
             return True
+        budget -= end - position
         position = source.find(needle[longest], position + 1)
-    return False
+    return position >= 0
 
 
 def contains(haystack: Sequence[str], needle: Sequence[str]) -> bool:
@@ -82,12 +89,13 @@ def contains(haystack: Sequence[str], needle: Sequence[str]) -> bool:
     )
 
 
-def _stands_at(source: str, position: int, needle: Sequence[str]) -> bool:
+def _stands_at(source: str, position: int, needle: Sequence[str]) -> tuple[bool, int]:
+    """Whether the tokens stand there, and how far the source was read for it."""
     for token in needle:
         if not source.startswith(token, position):
-            return False
+            return False, position
         position = _skip(source, position + len(token))
-    return True
+    return True, position
 
 
 def _skip(source: str, position: int) -> int:

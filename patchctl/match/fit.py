@@ -17,52 +17,75 @@ SHORTEST_BLOB = 7
 """Hexadecimal digits of a git blob id below which it says nothing; 7 is what git abbreviates to at least."""
 
 
-def judge_fit(diff: FileDiff, content: bytes | None, *, pristine: bool | None = None) -> FitReport:
+def judge_fit(diff: FileDiff, content: bytes | None) -> FitReport:
     """Tell from the bytes alone whether ``diff`` is present in one file.
 
     Args:
         diff: changes to one file.
         content: the file's bytes; None: the file is not there.
-        pristine: the bytes equal what RECORD lists, so nobody patched them; None: not known. It only breaks a tie.
+
+    That a file is as its distribution installed it breaks no tie: the build itself may carry the change.
     """
     text = None if content is None else Text(content)
     forward = locate_in(diff, text, Direction.FORWARD)
     reverse = locate_in(diff, text, Direction.REVERSE)
-    fit = _judge(diff, content, forward, reverse, pristine=pristine is True)
+    fit = _judge(diff, text, forward, reverse)
     return FitReport(fit=fit, forward=forward, reverse=reverse)
 
 
-def _judge(diff: FileDiff, content: bytes | None, forward: Match, reverse: Match, *, pristine: bool) -> Fit:
-    if content is None and diff.kind is not ChangeKind.ADD:
+def _judge(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) -> Fit:
+    if text is None and diff.kind is not ChangeKind.ADD:
         return Fit.MISSING
     if forward.fits and reverse.fits:
-        return _break_tie(diff, content or b"", forward, reverse, pristine=pristine)
+        return _break_tie(diff, b"" if text is None else text.content, forward, reverse)
     if reverse.fits:
         return Fit.PRESENT
     if forward.fits:
-        return Fit.UNDECIDED if _resembles_result(forward, reverse) else Fit.APPLICABLE
+        return Fit.UNDECIDED if _resembles_result(diff, text, forward, reverse) else Fit.APPLICABLE
     report = FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse)
     return Fit.PARTIAL if {Fit.PRESENT, Fit.APPLICABLE} <= set(report.hunks) else Fit.CONFLICT
 
 
-def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match, *, pristine: bool) -> Fit:
+def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -> Fit:
     is_old, is_new = _has_blob(content, diff.old_blob), _has_blob(content, diff.new_blob)
     if is_old != is_new:
         return Fit.APPLICABLE if is_old else Fit.PRESENT
-    if forward.exact != reverse.exact:
+    if forward.exact != reverse.exact and not _is_inside(diff, forward, reverse):
         return Fit.APPLICABLE if forward.exact else Fit.PRESENT
-    return Fit.APPLICABLE if pristine else Fit.UNDECIDED
+    return Fit.UNDECIDED
 
 
-def _resembles_result(forward: Match, reverse: Match) -> bool:
+def _is_inside(diff: FileDiff, forward: Match, reverse: Match) -> bool:
+    """Tell whether a hunk's exact side lies within the place of its other side.
+
+    Where a change repeats or drops a copy of its own surroundings, the shorter side is part of the longer one, and a
+    few lines of drift put it at the stated line: then being there says nothing.
+    """
+    for hunk, preimage, postimage in zip(diff.hunks, forward.hunks, reverse.hunks, strict=True):
+        if preimage.line is None or postimage.line is None:
+            continue
+        old = range(preimage.line, preimage.line + len(hunk.old_lines))
+        new = range(postimage.line, postimage.line + len(hunk.new_lines))
+        inner, outer = (old, new) if forward.exact else (new, old)
+        if outer.start <= inner.start and inner.stop <= outer.stop:
+            return True
+    return False
+
+
+def _resembles_result(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) -> bool:
     """Tell whether a hunk would go in away from its stated line while its result stands somewhere already.
 
-    That is what a patched file looks like which has a second copy of the code.
+    That is what a patched file looks like which has a second copy of the code. Its result is looked for anywhere, also
+    where a hunk at the beginning or end of a file could not be placed.
     """
-    return any(
-        preimage.offset and postimage.reason != "not-found"
-        for preimage, postimage in zip(forward.hunks, reverse.hunks, strict=True)
-    )
+    for hunk, preimage, postimage in zip(diff.hunks, forward.hunks, reverse.hunks, strict=True):
+        if not preimage.offset:
+            continue
+        if postimage.reason != "not-found":
+            return True
+        if text is not None and any(text.find([hunk.new_lines], 0, text.count)):
+            return True
+    return False
 
 
 def _has_blob(content: bytes, blob: str | None) -> bool:

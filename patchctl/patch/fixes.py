@@ -44,10 +44,12 @@ def read_fixes(entry: Table, distributions: Sequence[str], means: Means) -> tupl
         means: to read evidence with.
     """
     fixes: list[Fix] = []
+    seen: set[tuple[str, str]] = set()
     for table in entry.tables("fix", FIX):
         fix = _read_fix(table, distributions, means)
-        if fix.ref and any((fix.ref, fix.distribution) == (other.ref, other.distribution) for other in fixes):
+        if fix.ref and (fix.ref, fix.distribution) in seen:
             table.report("duplicate-value", "ref", f"names {fix.ref} again")
+        seen.add((fix.ref, fix.distribution))
         fixes.append(fix)
     return tuple(fixes)
 

@@ -111,11 +111,13 @@ class Table:
     def slugs(self, key: str) -> tuple[str, ...]:
         """Return a list of entry ids, each once."""
         ids = self.texts(key)
+        seen: set[str] = set()
         for index, item in enumerate(ids):
             if not is_slug(item):
                 self.report_item("not-a-slug", key, index, f"is not an entry's id: {item!r}")
-            elif item in ids[:index]:
+            elif item in seen:
                 self.report_item("duplicate-value", key, index, f"names {item} again")
+            seen.add(item)
         return ids
 
     def report_item(self, code: str, key: str, index: int, message: str, hint: str | None = None) -> None:

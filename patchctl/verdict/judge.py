@@ -193,9 +193,7 @@ def _fit_files(
             digest = live.sha256 if live is not None else None
             clean = pristine(distribution, file.path, digest) if distribution is not None else None
             met, base = view.read(file.path), site.bases[file.path]
-            # RECORD speaks of the build's own bytes; under another entry's change it says nothing about this one.
-            untouched = met == base.data
-            report = judge_fit(file, met, pristine=clean if untouched else None)
+            report = judge_fit(file, met)
             built_in = _in_the_build(site, distribution, file, base)
             fit = Fit.PRESENT if built_in else report.fit
             match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
