@@ -20,6 +20,7 @@ from tests.transaction_tree import (
     OLD,
     PATCH,
     add,
+    change_mode,
     delete,
     ledger,
     litter,
@@ -42,12 +43,14 @@ def test_all_edits_are_done_and_nothing_else(tmp_path: Path) -> None:
     assert (site / ADDED).read_bytes() == b"D = 1\n"
     assert not (site / "other/old.py").exists()
     assert (site / LEDGER_PATH).read_bytes() == LEDGER
-    touched = {"pkg/a.py", "pkg/b.py", "other/c.py", "other/old.py"}
+    assert (site / "other/tool.py").stat().st_mode & 0o777 == 0o750
+    assert after["other/tool.py"][3:] == before["other/tool.py"][3:], "bytes and time stay"
+    touched = {"pkg/a.py", "pkg/b.py", "other/c.py", "other/old.py", "other/tool.py"}
     assert {path: before[path] for path in before.keys() - touched} == {
         path: after[path] for path in before.keys() - touched
     }
     assert litter(site) == []
-    assert commit.paths == ("pkg/a.py", "pkg/b.py", "other/c.py", ADDED, "other/old.py")
+    assert commit.paths == ("pkg/a.py", "pkg/b.py", "other/c.py", ADDED, "other/old.py", "other/tool.py")
     assert commit.created == ("pkg/new", "pkg/new/deep")
     assert commit.notes == ()
 
@@ -108,6 +111,7 @@ def test_taking_it_back_restores_bytes_mode_and_time(tmp_path: Path) -> None:
         modify("other/c.py", b"C = 22\r\n", b"C = 1\r\n", mode=modes["other/c.py"], mtime_ns=OLD),
         delete(ADDED, b"D = 1\n", prune=("pkg/new/deep", "pkg/new")),
         add("other/old.py", b"OLD = 1\n", mode=modes["other/old.py"], mtime_ns=OLD),
+        change_mode("other/tool.py", b"T = 1\n", 0o750, 0o640),
         ledger(b"{}\n", before=LEDGER),
     ]
     run(site, back)

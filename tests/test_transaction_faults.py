@@ -154,7 +154,7 @@ def test_a_kill_at_any_step_leaves_all_old_or_all_new_to_the_next_command(
         if state is not None and recovery is not None:
             assert recovery.committed == state.committed == finishing(step), step
             assert recovery.transaction == state.transaction
-            assert recovery.paths == ("pkg/a.py", "pkg/b.py", "other/c.py", ADDED, "other/old.py")
+            assert recovery.paths == ("pkg/a.py", "pkg/b.py", "other/c.py", ADDED, "other/old.py", "other/tool.py")
         assert picture(site) == (new if finishing(step) else old), step
         assert litter(site) == [], step
         assert recover(str(site)) is None

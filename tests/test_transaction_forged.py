@@ -98,6 +98,7 @@ def nothing_happens(site: Path, outside: Path, code: str) -> None:
         set_edit(0, "mode", 0o2755),
         set_edit(0, "mode", -1),
         set_edit(0, "mode", True),
+        set_edit(0, "new_mode", 0o4755),
         set_edit(0, "mtime_ns", 1 << 64),
         set_edit(0, "mtime_ns", 1.5),
         set_edit(3, "created", ["../outside"]),
@@ -106,7 +107,7 @@ def nothing_happens(site: Path, outside: Path, code: str) -> None:
         set_edit(3, "created", "pkg"),
         set_edit(3, "prune", ["/"]),
         set_edit(3, "prune", [ADDED]),
-        set_edit(5, "created", [".patchctl"]),
+        set_edit(6, "created", [".patchctl"]),
         set_edit(0, "owner", 0),
         set_edit(-1, "after", None),
         lambda document: document.update(transaction="../../outside"),
@@ -272,7 +273,8 @@ EDITS = st.builds(
     prune=st.just(()),
     mode=st.one_of(st.none(), st.integers(0, 0o777)),
     mtime_ns=st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)),
-).filter(lambda edit: edit.before != edit.after)
+    new_mode=st.one_of(st.none(), st.integers(0, 0o777)),
+).filter(lambda edit: edit.before != edit.after or (edit.before is not None and edit.new_mode not in {None, edit.mode}))
 LAST = JournalEdit(path=".patchctl/ledger.json", before=None, after=SHA)
 
 

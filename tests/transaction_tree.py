@@ -1,4 +1,4 @@
-"""A small site for transactions: three changes in two directories, one addition, one deletion, and the ledger."""
+"""A small site for transactions: three changes, an addition, a deletion, a change of mode, and the ledger."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ FILES: dict[str, tuple[bytes, int]] = {
     "pkg/b.py": (b"B = 1\n", 0o600),
     "other/c.py": (b"C = 1\r\n", 0o755),
     "other/old.py": (b"OLD = 1\n", 0o640),
+    "other/tool.py": (b"T = 1\n", 0o640),
     "other/bystander.py": (b"X = 1\n", 0o644),
 }
 ADDED = "pkg/new/deep/d.py"
@@ -53,6 +54,12 @@ def modify(path: str, before: bytes, after: bytes, *, mode: int | None = None, m
     return FileEdit(path=path, kind=EditKind.MODIFY, before=before, after=after, mode=mode, mtime_ns=mtime_ns)
 
 
+def change_mode(path: str, data: bytes, before_mode: int, mode: int) -> FileEdit:
+    """Make a MODIFY edit that keeps bytes and time."""
+    kind = EditKind.MODIFY
+    return FileEdit(path=path, kind=kind, before=data, after=data, before_mode=before_mode, mode=mode, mtime_ns=OLD)
+
+
 def add(path: str, after: bytes, *, mtime_ns: int | None = NEW, mode: int | None = None) -> FileEdit:
     """Make an ADD edit."""
     return FileEdit(path=path, kind=EditKind.ADD, before=None, after=after, mtime_ns=mtime_ns, mode=mode)
@@ -78,6 +85,7 @@ def the_edits() -> list[FileEdit]:
         modify("other/c.py", b"C = 1\r\n", b"C = 22\r\n"),
         add(ADDED, b"D = 1\n"),
         delete("other/old.py", b"OLD = 1\n"),
+        change_mode("other/tool.py", b"T = 1\n", 0o640, 0o750),
         add(f".patchctl/patches/{sha256_hex(PATCH)}", PATCH, mtime_ns=None),
         ledger(),
     ]

@@ -13,6 +13,34 @@ def sha256_hex(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+OWNER_EXECUTES = 0o100
+"""The permission bit that git's two modes, 644 and 755, tell apart."""
+
+_READABLE = 0o444
+_EXECUTABLE = 0o111
+_PERMISSIONS = 0o777
+
+
+class Content(NamedTuple):
+    """What a file is as far as a diff can say: its bytes, and its permission bits, of which one may be changed."""
+
+    data: bytes
+    mode: int = 0o644
+
+    @property
+    def executable(self) -> bool:
+        """Whether its owner may execute it."""
+        return bool(self.mode & OWNER_EXECUTES)
+
+    def changed_to(self, mode: int | None) -> Content:
+        """Return it with the executable bit of ``mode``, given to whoever may read it; None keeps its mode."""
+        if mode is None or bool(mode & OWNER_EXECUTES) is self.executable:
+            return self
+        if mode & OWNER_EXECUTES:
+            return self._replace(mode=self.mode | (self.mode & _READABLE) >> 2 | OWNER_EXECUTES)
+        return self._replace(mode=self.mode & _PERMISSIONS & ~_EXECUTABLE)
+
+
 class FileMeta(NamedTuple):
     """What a file is besides its bytes: permission bits, owner, modification time in nanoseconds."""
 
@@ -47,8 +75,9 @@ class FileEdit:
         kind: MODIFY has both byte strings, ADD no ``before``, DELETE no ``after``.
         before: bytes that must be there now; None: the file must not exist.
         after: bytes that will be there; None: the file is removed.
+        before_mode: permission bits that must be there now; None: nobody looked.
         mode: permission bits of the new file; None keeps those of the file it replaces (0o644 for ADD). Set-id bits
-            are never given to a file.
+            are never given to a file. Bytes may stay as they are where the mode does not.
         mtime_ns: modification time of the new file. A plan gives new content a whole second that this path never had,
             so that no byte code for the old text can be taken for the new; None: whatever the clock says.
         prune: directories, relative to the site, deepest first, to remove when the edit leaves them empty.
@@ -58,6 +87,7 @@ class FileEdit:
     kind: EditKind
     before: bytes | None
     after: bytes | None
+    before_mode: int | None = None
     mode: int | None = None
     mtime_ns: int | None = None
     prune: tuple[str, ...] = ()

@@ -41,6 +41,8 @@ class JournalEdit(NamedTuple):
         prune: directories to remove after the commit when they are empty, deepest first.
         mode: permission bits of the old file, for the case that its undo link is lost; None without old file.
         mtime_ns: modification time of the old file, for the same case.
+        new_mode: permission bits that the new file is given; they tell old from new where the bytes stay. None: the
+            old file's.
     """
 
     path: str
@@ -50,6 +52,7 @@ class JournalEdit(NamedTuple):
     prune: tuple[str, ...] = ()
     mode: int | None = None
     mtime_ns: int | None = None
+    new_mode: int | None = None
 
 
 class Journal(NamedTuple):
@@ -144,6 +147,7 @@ def encode_journal(journal: Journal) -> bytes:
             "prune": list(edit.prune),
             "mode": edit.mode,
             "mtime_ns": edit.mtime_ns,
+            "new_mode": edit.new_mode,
         }
         for edit in journal.edits
     ]
@@ -191,12 +195,13 @@ def _check_whole(journal: Journal) -> None:
 
 
 def _edit(value: object) -> JournalEdit:
-    fields = _object(value, {"path", "before", "after", "created", "prune", "mode", "mtime_ns"})
+    fields = _object(value, {"path", "before", "after", "created", "prune", "mode", "mtime_ns", "new_mode"})
     path = fields["path"]
     if not isinstance(path, str) or edit_problem(path) is not None:
         raise _damaged(f"{path!r} is not a path below the site")
     before, after = _hash(fields["before"]), _hash(fields["after"])
-    if before == after:
+    mode, new_mode = (_number(fields[key], 0, _PERMISSIONS + 1) for key in ("mode", "new_mode"))
+    if before == after and (before is None or new_mode in {None, mode}):
         raise _damaged(f"the edit of {path} changes nothing")
     return JournalEdit(
         path=path,
@@ -204,7 +209,8 @@ def _edit(value: object) -> JournalEdit:
         after=after,
         created=_parents(fields["created"], path),
         prune=_parents(fields["prune"], path),
-        mode=_number(fields["mode"], 0, _PERMISSIONS + 1),
+        mode=mode,
+        new_mode=new_mode,
         mtime_ns=_number(fields["mtime_ns"], -_RANGE, _RANGE),
     )
 

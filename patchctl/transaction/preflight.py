@@ -98,7 +98,7 @@ def _check_whole(edits: Sequence[FileEdit]) -> None:
     if len({edit.path for edit in edits}) != len(edits):
         raise ValueError("a transaction edits one file twice")
     for edit in edits:
-        if edit.before == edit.after:
+        if edit.before == edit.after and edit.mode in {None, edit.before_mode}:
             raise ValueError(f"the edit of {edit.path} changes nothing")
         for directory in edit.prune:
             if not directory or not edit.path.startswith(f"{directory}/") or is_state(edit.path):
@@ -131,6 +131,8 @@ def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probe
     if (None if found is None else found[0]) != edit.before:
         raise changed_meanwhile(edit.path)
     status = None if found is None else found[1]
+    if status is not None and edit.before_mode not in {None, status.st_mode & _PERMISSIONS}:
+        raise changed_meanwhile(edit.path)
     if status is not None and _changes_hands(status):
         raise RefusedError(
             "foreign-owner",
@@ -150,6 +152,7 @@ def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probe
         prune=edit.prune,
         mode=None if status is None else status.st_mode & _PERMISSIONS,
         mtime_ns=None if status is None else status.st_mtime_ns,
+        new_mode=None if edit.mode is None else edit.mode & _PERMISSIONS,
     )
 
 

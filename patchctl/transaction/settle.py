@@ -18,7 +18,7 @@ from patchctl.transaction.files import parent_of, remove, remove_directory, sync
 from patchctl.transaction.journal import Journal, JournalEdit, Stage, is_committed
 from patchctl.transaction.names import JOURNAL, is_state
 from patchctl.transaction.opening import OpenSite, drop_tmp, sweep
-from patchctl.transaction.swap import drop_temps, has_temp, live_hash, put_back, sync_names
+from patchctl.transaction.swap import drop_temps, has_temp, live_state, put_back, sync_names
 
 
 class Recovery(NamedTuple):
@@ -121,11 +121,15 @@ def _must_go_back(site: OpenSite, journal: Journal, index: int, edit: JournalEdi
     waiting = False
     try:
         waiting = has_temp(site.root, journal.transaction, index, edit.path)
-        live = live_hash(site.root, edit.path)
+        live, mode = live_state(site.root, edit.path)
     except NotRegularError as error:
         if waiting:
             return False
         raise _foreign(edit, f"{error.strerror}") from None
+    if live == edit.before and edit.before == edit.after and not waiting and mode != edit.mode:
+        if mode == edit.new_mode:
+            return True
+        raise _foreign(edit, "its mode is neither the old nor the new one")
     if live == edit.before:
         return False
     if live == edit.after:

@@ -30,20 +30,25 @@ from patchctl.transaction.opening import OpenSite, open_state_directory, put_sta
 from patchctl.transaction.preflight import changed_meanwhile
 
 _SET_ID = 0o6000
+_PERMISSIONS = 0o777
 _NO_HARD_LINK = frozenset({errno.EPERM, errno.EXDEV, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 
 
-def live_hash(root: int, path: str) -> str | None:
-    """Return the sha256 of the regular file at ``path``; None when nothing is there; NotRegularError for the rest."""
+def live_state(root: int, path: str) -> tuple[str | None, int | None]:
+    """Return sha256 and permission bits of the regular file at ``path``; None both when nothing is there.
+
+    Raises:
+        NotRegularError: something else is there.
+    """
     found = read_below(root, path)
-    return None if found is None else sha256_hex(found[0])
+    return (None, None) if found is None else (sha256_hex(found[0]), found[1].st_mode & _PERMISSIONS)
 
 
 def store_object(site: OpenSite, transaction: str, data: bytes) -> None:
     """Keep ``data`` under its hash; an object that is there and intact stays as it is."""
     sha256 = sha256_hex(data)
     try:
-        if live_hash(site.root, object_path(sha256)) == sha256:
+        if live_state(site.root, object_path(sha256))[0] == sha256:
             return
     except NotRegularError:
         pass  # replaced below, as a damaged one is; a directory in its place makes that fail
@@ -81,7 +86,7 @@ def _looks(site: OpenSite, parent: int, name: str, edit: FileEdit) -> Looks:
 def keep_undo(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
     """Keep the old file: a second name of its inode, or a copy beside it where hard links cannot be made."""
     found = read_below(site.root, edit.path)
-    if found is None or found[0] != edit.before:
+    if found is None or _differs(found, edit):
         raise changed_meanwhile(edit.path)
     data, status = found
     tmp = open_state_directory(site, (TMP, transaction))
@@ -116,9 +121,7 @@ def sync_names(site: OpenSite, paths: Iterable[str]) -> None:
 
 def put_in_place(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
     """Let the new file take the old one's name, or take the name away; the last look at the old bytes comes first."""
-    found = _read_or_changed(site, edit.path)
-    if found != edit.before:
-        raise changed_meanwhile(edit.path)
+    _look_again(site, edit)
     with parent_of(site.root, edit.path) as (parent, name):
         if edit.after is not None:
             os.replace(temp_name(transaction, index), name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -128,12 +131,19 @@ def put_in_place(site: OpenSite, transaction: str, index: int, edit: FileEdit) -
         remove(parent, temp_name(transaction, index))
 
 
-def _read_or_changed(site: OpenSite, path: str) -> bytes | None:
+def _look_again(site: OpenSite, edit: FileEdit) -> None:
+    """The last look: bytes and mode must be what the plan was made for."""
     try:
-        found = read_below(site.root, path)
+        found = read_below(site.root, edit.path)
     except NotRegularError:
-        raise changed_meanwhile(path) from None
-    return None if found is None else found[0]
+        raise changed_meanwhile(edit.path) from None
+    if (found is None) is not (edit.before is None) or (found is not None and _differs(found, edit)):
+        raise changed_meanwhile(edit.path)
+
+
+def _differs(found: tuple[bytes, os.stat_result], edit: FileEdit) -> bool:
+    data, status = found
+    return data != edit.before or edit.before_mode not in {None, status.st_mode & _PERMISSIONS}
 
 
 def has_temp(root: int, transaction: str, index: int, path: str) -> bool:
