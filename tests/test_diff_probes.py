@@ -32,6 +32,8 @@ class Works:
     before: Tree
     after: Tree
     strip: int = 1
+    executable_before: tuple[str, ...] = ()
+    executable_after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,16 +504,7 @@ HUNKS: list[Probe] = [
 ]
 
 SCOPE: list[Probe] = [
-    refused(
-        "a rename", b"diff --git a/x.py b/y.py\nsimilarity index 100%\nrename from x.py\nrename to y.py\n", "rename", 3
-    ),
     refused("a copy", b"diff --git a/x.py b/y.py\nsimilarity index 100%\ncopy from x.py\ncopy to y.py\n", "copy"),
-    refused("a change of mode", b"diff --git a/x.py b/x.py\nold mode 100644\nnew mode 100755\n", "mode-change"),
-    refused(
-        "a change of mode with content",
-        GIT.replace(b"index", b"old mode 100644\nnew mode 100755\nindex", 1),
-        "mode-change",
-    ),
     refused(
         "a new symbolic link",
         b"diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/shadow\n",
@@ -524,7 +517,7 @@ SCOPE: list[Probe] = [
         b"diff --git a/x b/x\ndeleted file mode 120000\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n",
         "symlink",
     ),
-    refused("a file that becomes a link", b"diff --git a/x b/x\nold mode 100644\nnew mode 120000\n", "mode-change"),
+    refused("a file that becomes a link", b"diff --git a/x b/x\nold mode 100644\nnew mode 120000\n", "symlink", 3),
     refused("a submodule", GIT.replace(b"100644", b"160000"), "submodule"),
     refused("a mode with set-id bits", b"diff --git a/x b/x\nnew file mode 104755\n", "bad-mode"),
     refused("a group-writable mode", b"diff --git a/x b/x\nnew file mode 100664\n", "bad-mode"),
@@ -646,7 +639,139 @@ PROSE: list[Probe] = [
     refused("a command line without a section at the end", PLAIN + b"diff -ru a/y b/y\n", "no-hunks", 8),
 ]
 
-PROBES: list[Probe] = [*FORMS, *BYTES, *NAMES, *WHOLE, *HUNKS, *SCOPE, *PROSE]
+SIMILAR = b"diff --git a/x.py b/d/y.py\nsimilarity index 90%\nrename from x.py\nrename to d/y.py\n"
+MOVED = SIMILAR.replace(b"90%", b"100%")
+EDITED = SIMILAR + b"index 7a8e6a3..94c4d4b 100644\n--- a/x.py\n+++ b/d/y.py\n" + HUNK
+TO_755 = b"diff --git a/x.py b/x.py\nold mode 100644\nnew mode 100755\n"
+
+
+def renames(intent: str, diff: bytes, after: bytes = BASE, *, old: str = "x.py", new: str = "d/y.py") -> Works:
+    return Works(intent=intent, diff=diff, before={old: BASE}, after={new: after})
+
+
+RENAMES: list[Probe] = [
+    renames("a rename", MOVED),
+    renames("a rename without a similarity line, hg", MOVED.replace(b"similarity index 100%\n", b"")),
+    renames("a rename with edits", EDITED, DONE),
+    renames("a rename with edits, no index line", EDITED.replace(b"index 7a8e6a3..94c4d4b 100644\n", b""), DONE),
+    renames("a rename with prose in front", b"Subject: move it\n\n" + MOVED),
+    Works(
+        intent="a rename, no prefix",
+        diff=MOVED.replace(b"a/x.py b/d", b"x.py d"),
+        strip=0,
+        before={"x.py": BASE},
+        after={"d/y.py": BASE},
+    ),
+    Works(
+        intent="a rename with edits, no prefix",
+        diff=EDITED.replace(b"a/x.py b/d", b"x.py d").replace(b"- a/", b"- ").replace(b"+ b/", b"+ "),
+        strip=0,
+        before={"x.py": BASE},
+        after={"d/y.py": DONE},
+    ),
+    Works(
+        intent="a rename with two components to strip loses one from its own lines",
+        diff=MOVED.replace(b"a/x.py b/d", b"a/src/x.py b/src/d")
+        .replace(b"from x", b"from src/x")
+        .replace(b"to d", b"to src/d"),
+        strip=2,
+        before={"x.py": BASE},
+        after={"d/y.py": BASE},
+    ),
+    renames(
+        "a rename between quoted names",
+        b'diff --git "a/\\303\\251" "b/\\303\\250"\nrename from "\\303\\251"\nrename to "\\303\\250"\n',
+        old="\u00e9",
+        new="\u00e8",
+    ),
+    renames(
+        "a rename of which one name is quoted",
+        b'diff --git a/x.py "b/\\303\\250"\nrename from x.py\nrename to "\\303\\250"\n',
+        new="\u00e8",
+    ),
+    renames(
+        "a rename between names with blanks and ' b/'",
+        b"diff --git a/x b/y b/z b/w\nrename from x b/y\nrename to z b/w\n",
+        old="x b/y",
+        new="z b/w",
+    ),
+    renames(
+        "a rename from a directory that is really called a",
+        b"diff --git a/a/x b/b/x\nrename from a/x\nrename to b/x\n",
+        old="a/x",
+        new="b/x",
+    ),
+    Works(
+        intent="a change of mode",
+        diff=TO_755,
+        before={"x.py": BASE},
+        after={"x.py": BASE},
+        executable_after=("x.py",),
+    ),
+    Works(
+        intent="a mode that is taken back",
+        diff=b"diff --git a/x.py b/x.py\nold mode 100755\nnew mode 100644\n",
+        before={"x.py": BASE},
+        after={"x.py": BASE},
+        executable_before=("x.py",),
+    ),
+    Works(
+        intent="a change of mode with content",
+        diff=TO_755 + GIT.partition(b"\n")[2].replace(b" 100644\n", b"\n"),
+        before={"x.py": BASE},
+        after={"x.py": DONE},
+        executable_after=("x.py",),
+    ),
+    Works(
+        intent="a change of mode with a rename and edits",
+        diff=EDITED.replace(b"similarity", b"old mode 100644\nnew mode 100755\nsimilarity").replace(
+            b" 100644\n-", b"\n-"
+        ),
+        before={"x.py": BASE},
+        after={"d/y.py": DONE},
+        executable_after=("d/y.py",),
+    ),
+    refused("half of a rename", MOVED.replace(b"rename to d/y.py\n", b""), "unknown-header"),
+    refused("the other half of a rename", MOVED.replace(b"rename from x.py\n", b""), "unknown-header"),
+    refused("half of a change of mode", TO_755.replace(b"old mode 100644\n", b""), "unknown-header"),
+    refused("the other half of a change of mode", TO_755.replace(b"new mode 100755\n", b""), "unknown-header"),
+    refused("a mode changed to itself", TO_755.replace(b"755", b"644"), "no-op"),
+    refused("a mode changed from set-id bits", TO_755.replace(b"100644", b"104755"), "bad-mode"),
+    refused("a mode changed to group-writable", TO_755.replace(b"100755", b"100775"), "bad-mode"),
+    refused("a rename to itself", b"diff --git a/x b/x\nrename from x\nrename to x\n", "no-op"),
+    refused("a rename that git's header does not know", MOVED.replace(b"b/d/y", b"b/d/z"), "names-disagree"),
+    refused("a rename from another name than git's header", MOVED.replace(b"a/x", b"a/z"), "names-disagree"),
+    refused("a rename that '---' does not know", EDITED.replace(b"--- a/x", b"--- a/z"), "names-disagree"),
+    refused("a rename that '+++' does not know", EDITED.replace(b"+++ b/d/y", b"+++ b/d/z"), "names-disagree"),
+    refused("a rename to /dev/null", EDITED.replace(b"+++ b/d/y.py", b"+++ /dev/null"), "names-disagree"),
+    refused("a rename to an absolute name", MOVED.replace(b"to d/", b"to /d/"), "unsafe-path"),
+    refused("a rename out of the site", MOVED.replace(b"to d/y", b"to ../y"), "unsafe-path"),
+    refused("a rename from outside the site", MOVED.replace(b"from x", b"from ../x"), "unsafe-path"),
+    refused("a rename into .git", MOVED.replace(b"d/y.py", b".git/y"), "unsafe-path"),
+    refused("a rename to a .pth file", MOVED.replace(b"d/y.py", b"y.pth"), "unsafe-path"),
+    refused("a rename of metadata", MOVED.replace(b"x.py", b"v.dist-info/RECORD"), "unsafe-path"),
+    refused("a similar file without its hunks", SIMILAR, "no-hunks"),
+    refused("a rename whose blobs differ, without hunks", MOVED + b"index 7a8e6a3..94c4d4b 100644\n", "no-hunks"),
+    refused("an unchanged file with hunks", EDITED.replace(b"90%", b"100%"), "kind-disagrees"),
+    refused("a similarity that is no figure", MOVED.replace(b"100%", b"all"), "unknown-header", 2),
+    refused("a similarity beyond the whole", MOVED.replace(b"100%", b"101%"), "unknown-header", 2),
+    refused("a rename with names in front of no hunks", SIMILAR + b"--- a/x.py\n+++ b/d/y.py\n", "no-hunks"),
+    refused("a change of mode whose blobs differ, without hunks", TO_755 + b"index 7a8e6a3..94c4d4b\n", "no-hunks"),
+    refused("a rename that adds", MOVED + b"new file mode 100644\n", "kind-disagrees"),
+    refused("a change of mode that deletes", TO_755 + b"deleted file mode 100755\n", "kind-disagrees"),
+    refused(
+        "two files that change names", MOVED + MOVED.replace(b"x.py", b"t").replace(b"d/y.py", b"x.py"), "repeated-file"
+    ),
+    refused("a rename beside a change of its old name", GIT + MOVED, "repeated-file"),
+    refused(
+        "a rename onto a file that another section changes", MOVED + GIT.replace(b"x.py", b"d/y.py"), "repeated-file"
+    ),
+    refused("a rename below its own name", MOVED.replace(b"d/y.py", b"x.py/y"), "path-conflict"),
+    refused("a hunk below a rename without names", MOVED + HUNK, "leftover"),
+    refused("a rename with a CRLF line", MOVED.replace(b"to d/y.py\n", b"to d/y.py\r\n"), "crlf-headers", 4),
+]
+
+PROBES: list[Probe] = [*FORMS, *BYTES, *NAMES, *WHOLE, *HUNKS, *SCOPE, *RENAMES, *PROSE]
 
 
 def named(probe: Probe) -> str:
@@ -656,22 +781,29 @@ def named(probe: Probe) -> str:
 @pytest.mark.parametrize("probe", [probe for probe in PROBES if isinstance(probe, Works)], ids=named)
 def test_a_good_diff_gives_exactly_these_bytes_and_back(probe: Works) -> None:
     files = parse_diff(probe.diff, strip=probe.strip)
-    assert {file.path for file in files} == {
-        path for path in probe.before | probe.after if probe.before.get(path) != probe.after.get(path)
+    assert {path for file in files for path in file.paths} == {
+        path
+        for path in probe.before | probe.after
+        if probe.before.get(path) != probe.after.get(path)
+        or (path in probe.executable_before) != (path in probe.executable_after)
     }
     tree = dict(probe.before)
     for file in files:
-        content = tree.pop(file.path, None)
-        match = locate(file, content)
+        (first, *_), last = file.paths, file.path
+        content = tree.pop(first, None)
+        old, new = first in probe.executable_before, last in probe.executable_after
+        match = locate(file, content, executable=old)
         assert match.exact
         made = splice(file, content, match)
         if made is not None:
-            tree[file.path] = made
-        back = locate(file, made, Direction.REVERSE)
+            tree[last] = made
+        back = locate(file, made, Direction.REVERSE, executable=new)
         assert back.exact
         assert splice(file, made, back) == content
-        assert judge_fit(file, content).fit is Fit.APPLICABLE
-        assert judge_fit(file, made).fit is (Fit.MISSING if made is None else Fit.PRESENT)
+        before, after = (None, content) if file.old_path else (content, None), (made, None)
+        assert judge_fit(file, before[0], source=before[1], executable=old).fit is Fit.APPLICABLE
+        fit = judge_fit(file, after[0], source=after[1], executable=new).fit
+        assert fit is (Fit.MISSING if made is None else Fit.PRESENT)
     assert tree == probe.after
 
 
@@ -684,9 +816,14 @@ def test_a_bad_diff_is_refused_with_exactly_this_code(probe: Refused) -> None:
         assert caught.value.problem.line == probe.line
 
 
-def test_every_probe_has_its_own_intent() -> None:
+def test_every_probe_has_its_own_intent_and_both_outcomes_are_probed(capsys: pytest.CaptureFixture[str]) -> None:
     intents = [probe.intent for probe in PROBES]
     assert len(set(intents)) == len(intents)
+    applied = sum(isinstance(probe, Works) for probe in PROBES)
+    with capsys.disabled():
+        print(f"\n{len(PROBES)} probe diffs: {applied} applied and taken out again, {len(PROBES) - applied} refused")
+    assert applied >= 100
+    assert len(PROBES) - applied >= 150
 
 
 def test_the_kinds_are_told_apart() -> None:

@@ -24,6 +24,10 @@ pytestmark = pytest.mark.slow
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
 LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
 HIGH = BASE.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
+MOVES = (
+    b"diff --git a/vllm/tool.py b/vllm/tool.py\nold mode 100644\nnew mode 100755\n"
+    b"diff --git a/vllm/before.py b/vllm/moved/after.py\nrename from vllm/before.py\nrename to vllm/moved/after.py\n"
+)
 CHANGING = {
     "os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.utime", "os.truncate",
     "os.setxattr", "os.symlink", "fcntl.flock",
@@ -32,13 +36,14 @@ CHANGING = {
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """Two entries over three files, two of them shared; one more file is added and one removed."""
+    """Two entries over three files, two of them shared; others are added, removed, renamed, made executable."""
     files = {"vllm/one.py": BASE, "vllm/sub/two.py": BASE, "vllm/three.py": BASE, "vllm/old.py": b"old = 1\n"}
+    files |= {"vllm/tool.py": b"tool = 1\n", "vllm/before.py": b"moved = 1\n"}
     site = make_site(tmp_path, files)
     registry = make_registry(tmp_path / "registry")
     first = {"vllm/one.py": (BASE, LOW), "vllm/sub/two.py": (BASE, LOW), "vllm/new/four.py": (None, b"four = 4\n")}
     second = {"vllm/one.py": (BASE, HIGH), "vllm/three.py": (BASE, HIGH), "vllm/old.py": (b"old = 1\n", None)}
-    add_entry(registry, "a-first", make_diff(first))
+    add_entry(registry, "a-first", make_diff(first) + MOVES)
     add_entry(registry, "b-second", make_diff(second))
     return Desk(site=site, registry=registry)
 

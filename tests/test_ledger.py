@@ -73,6 +73,7 @@ FULL = LedgerState(
             base_mode=0o640,
             base_mtime_ns=1_700_000_000_123_456_789,
             entries=("b-entry", "a-entry"),
+            result_mode=0o750,
         ),
         "vllm/a/new/x.py": FileFact(
             path="vllm/a/new/x.py",
@@ -145,10 +146,11 @@ def test_an_empty_state() -> None:
 
 
 def test_the_recorded_mode_has_permission_bits_only() -> None:
-    fact = FULL.files["vllm/b.py"]._replace(base_mode=0o106755)
+    fact = FULL.files["vllm/b.py"]._replace(base_mode=0o106755, result_mode=0o104711)
     state = FULL._replace(files={"vllm/b.py": fact})
     data = encode_ledger(state)
     assert decode_ledger(data).files["vllm/b.py"].base_mode == 0o755
+    assert decode_ledger(data).files["vllm/b.py"].result_mode == 0o711
     forged = data.replace(b'"base_mode": 493', b'"base_mode": 3565')
     assert forged != data
     assert decode_ledger(forged).files["vllm/b.py"].base_mode == 0o755
@@ -185,6 +187,7 @@ FACTS = st.builds(
     base_mtime_ns=st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)),
     created_dirs=st.just(()),
     entries=st.lists(NAMES, max_size=2).map(tuple),
+    result_mode=st.one_of(st.none(), st.integers(0, 0o777)),
 )
 HOLDS = st.builds(Hold, id=NAMES, reason=NAMES, since=NAMES)
 STATES = st.builds(
@@ -247,6 +250,8 @@ def file_at(path: str) -> Change:
         (in_file("result", SHA[:-1]), "files['vllm/b.py'].result"),
         (in_file("result", 7), "files['vllm/b.py'].result"),
         (in_file("base_mode", "0644"), "files['vllm/b.py'].base_mode"),
+        (in_file("result_mode", "0755"), "files['vllm/b.py'].result_mode"),
+        (in_file("result_mode", None), "files['vllm/b.py'].result_mode"),
         (in_file("base_mode", -1), "files['vllm/b.py'].base_mode"),
         (in_file("base_mode", 1 << 40), "files['vllm/b.py'].base_mode"),
         (in_file("base_mtime_ns", 1.5), "files['vllm/b.py'].base_mtime_ns"),

@@ -58,7 +58,7 @@ class Selection:
 
     def paths(self) -> set[str]:
         """Every path that its diffs name."""
-        return {file.path for diff in self.all() for file in diff.files}
+        return {path for diff in self.all() for file in diff.files for path in file.paths}
 
 
 def select(
@@ -275,7 +275,7 @@ def _nearest(diffs: Sequence[SourceDiff], site: SiteFacts) -> SourceDiff:
     """Of the variants of an unmatched entry, the first whose hunks all fit these bytes, else the first."""
     if len(diffs) > 1:
         for diff in diffs:
-            if fold_diffs(diff.files, site.base_bytes).fits:
+            if fold_diffs(diff.files, site.base_content).fits:
                 return diff
     return diffs[0]
 

@@ -142,7 +142,7 @@ def _unsaid(dropped: set[str], refusals: Sequence[Refusal]) -> list[Problem]:
 
 
 def _paths(layer: Layer) -> set[str]:
-    return {file.path for source in layer.diffs for file in source.files}
+    return {path for source in layer.diffs for file in source.files for path in file.paths}
 
 
 def _leaving(scene: Scene, proposal: Proposal, steps: Sequence[Step]) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def _missing_dirs(scene: Scene, steps: Sequence[Step]) -> dict[str, tuple[str, .
         if step.layer.moved
         for source in step.layer.diffs
         for file in source.files
-        if file.kind is ChangeKind.ADD and not _unreachable(scene, file.path)
+        if file.kind in {ChangeKind.ADD, ChangeKind.RENAME} and not _unreachable(scene, file.path)
     }
 
 
@@ -246,6 +246,10 @@ def _stored_diffs(scene: Scene, steps: Sequence[Step]) -> tuple[FileEdit, ...]:
 
 
 def _ledger_edit(scene: Scene, state: LedgerState) -> FileEdit:
-    before = read_ledger_bytes(scene.target.site)
+    before, after = read_ledger_bytes(scene.target.site), encode_ledger(state)
+    if before == after:
+        # The ledger's new hash is the commit point, so it must be another one: the same change of a mode, made again
+        # within a second, would leave every fact as it was.
+        after = encode_ledger(state._replace(last_second=state.last_second + 1))
     kind = EditKind.ADD if before is None else EditKind.MODIFY
-    return FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=encode_ledger(state))
+    return FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=after)

@@ -16,7 +16,7 @@ from patchctl.commands.warnings import entry_warnings, target_warnings
 from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
 from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
 from patchctl.ledger import read_ledger, read_object
-from patchctl.model import Fix, LedgerState, Snapshot, Target, listed_sha256, pristine, sha256_hex
+from patchctl.model import FileFact, Fix, LedgerState, LiveFile, Snapshot, Target, listed_sha256, pristine, sha256_hex
 from patchctl.patch import Patch
 from patchctl.processes import search_within
 from patchctl.registry import Registry, bundled_registry, load_registry
@@ -212,31 +212,35 @@ def _base(target: Target, ledger: LedgerState, snapshot: Snapshot, path: str) ->
     if path in snapshot.problems:
         return Base(kind=BaseKind.FOREIGN, data=None, reason=snapshot.problems[path])
     live, fact = snapshot.files.get(path), ledger.files.get(path)
-    digest = live.sha256 if live is not None else None
-    if fact is None:
-        return Base(kind=BaseKind.LIVE, data=live.data if live is not None else None)
-    distribution = target.distributions.get(fact.distribution)
-    recorded = None
-    if digest == fact.result and fact.base is not None and digest != fact.base:
-        try:
-            recorded = read_object(target.site, fact.base)
-        except LedgerError:
-            recorded = None  # a damaged original is no original: the file counts as foreign
+    distribution = target.distributions.get(fact.distribution) if fact is not None else None
     return base_of(
         live=live.data if live is not None else None,
-        live_sha256=digest,
+        live_sha256=live.sha256 if live is not None else None,
+        live_mode=live.meta.mode if live is not None else 0o644,
         fact=fact,
-        recorded_base=recorded,
+        recorded_base=_recorded_base(target, fact, live) if fact is not None else None,
         fingerprint=distribution.fingerprint if distribution is not None else None,
         listed_sha256=listed_sha256(distribution, path) if distribution is not None else None,
     )
+
+
+def _recorded_base(target: Target, fact: FileFact, live: LiveFile | None) -> bytes | None:
+    """The original below our result; a damaged one is none, and then the file counts as foreign."""
+    if fact.base is None or fact.result != (live.sha256 if live is not None else None):
+        return None
+    if live is not None and fact.base == fact.result:
+        return live.data
+    try:
+        return read_object(target.site, fact.base)
+    except LedgerError:
+        return None
 
 
 def _judge_fixes(
     entries: Iterable[Patch], target: Target, site: SiteFacts, selections: Sequence[Selection]
 ) -> dict[str, tuple[FixFinding, ...]]:
     """Judge every fix on base bytes; search the distribution only for what is gone from its file."""
-    files = {path: _evidence_bytes(path, site, selections) for path in site.bases}
+    files = _evidence_files(site, selections)
     unreadable = {path for path, base in site.bases.items() if base.kind is BaseKind.FOREIGN}
     entries = [entry for entry in entries if any(fix.distribution in target.distributions for fix in entry.fixes)]
     elsewhere = _search(entries, target, files, unreadable)
@@ -253,23 +257,27 @@ def _judge_fixes(
     }
 
 
-def _evidence_bytes(path: str, site: SiteFacts, selections: Sequence[Selection]) -> bytes | None:
-    """The bytes on which evidence about ``path`` is judged: the base, without what our own diffs may have put there.
+def _evidence_files(site: SiteFacts, selections: Sequence[Selection]) -> dict[str, bytes | None]:
+    """The bytes on which evidence is judged: the base, without what our own diffs may have put there.
 
     Where the base is as RECORD lists it, that is the base itself. Otherwise it may hold changes that nobody recorded,
     or whose record was lost before the base was taken.
     """
-    base = site.bases[path]
-    if base.data is None:
-        return None
-    diffs = [(diff, file) for selection in selections for diff in selection.all() for file in diff.files]
-    ours = [(diff, file) for diff, file in diffs if file.path == path]
-    if not ours:
-        return base.data
-    distribution = site.distributions.get(ours[0][0].distribution)
-    if distribution is not None and pristine(distribution, path, sha256_hex(base.data)):
-        return base.data
-    return taken_out(base.data, [file for _, file in ours])
+    ours = [
+        file
+        for selection in selections
+        for diff in selection.all()
+        for file in diff.files
+        if not _is_as_listed(site, diff.distribution, file.path)
+    ]
+    bare = taken_out(ours, site.base_content)
+    contents = {path: bare.get(path, base.content) for path, base in site.bases.items()}
+    return {path: None if content is None else content.data for path, content in contents.items()}
+
+
+def _is_as_listed(site: SiteFacts, name: str, path: str) -> bool:
+    distribution, data = site.distributions.get(name), site.bases[path].data
+    return distribution is not None and data is not None and pristine(distribution, path, sha256_hex(data)) is True
 
 
 def _claimed(fix: Fix, target: Target) -> bool:

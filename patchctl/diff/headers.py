@@ -12,14 +12,9 @@ from patchctl.errors import DiffError
 
 _MODES = {b"100644": 0o644, b"100755": 0o755}
 _SPECIAL_MODES = {b"120000": ("symlink", "a symbolic link"), b"160000": ("submodule", "a submodule")}
-_REFUSED = {
-    b"rename from": ("rename", "renames a file"),
-    b"rename to": ("rename", "renames a file"),
-    b"copy from": ("copy", "copies a file"),
-    b"copy to": ("copy", "copies a file"),
-    b"old mode": ("mode-change", "changes the mode of a file"),
-    b"new mode": ("mode-change", "changes the mode of a file"),
-}
+_COPIES = (b"copy from", b"copy to")
+IDENTICAL = 100
+"""Per cent, of a ``similarity index`` line: git rounds down, so only equal files have it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,7 +28,11 @@ class Header:
         new: name of the ``+++`` line.
         added: ``new file mode`` was given.
         deleted: ``deleted file mode`` was given.
-        mode: permission bits of an added file.
+        mode: permission bits of an added file, or those the mode is changed to.
+        old_mode: permission bits that the mode is changed from.
+        rename_from: name of the ``rename from`` line; it never has the prefix that ``---`` has.
+        rename_to: the same of ``rename to``.
+        similarity: figure of the ``similarity index`` line, in per cent.
         blobs: both ids of the ``index`` line, hexadecimal.
         seen: keywords met, to refuse a second one.
     """
@@ -45,8 +44,23 @@ class Header:
     added: bool = False
     deleted: bool = False
     mode: int | None = None
+    old_mode: int | None = None
+    rename_from: HeaderName | None = None
+    rename_to: HeaderName | None = None
+    similarity: int | None = None
     blobs: tuple[str, str] | None = None
     seen: set[bytes] = field(default_factory=set)
+
+    @property
+    def changes_mode(self) -> bool:
+        """Whether ``old mode`` and ``new mode`` were given."""
+        return self.old_mode is not None
+
+    @property
+    def keeps_content(self) -> bool:
+        """Whether nothing in the header speaks of another content than before."""
+        same_blobs = self.blobs is None or self.blobs[0] == self.blobs[1]
+        return self.old is None and same_blobs and self.similarity in {None, IDENTICAL}
 
 
 def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
@@ -61,6 +75,7 @@ def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
         if len(header.git_names) > LONGEST_HEADER:
             raise DiffError("bad-name", "the names in a header line are too long", line=at + 1)
         at = _read_extended(header, lines, at + 1)
+        _check_pairs(header)
     if at < len(lines) and lines[at].startswith(b"--- "):
         at = _read_pair(header, lines, at)
     return header, at
@@ -81,17 +96,51 @@ def _read_extended(header: Header, lines: list[bytes], at: int) -> int:
 
 
 def _take(header: Header, keyword: bytes, value: bytes, at: int) -> None:
+    if keyword in _COPIES:
+        raise DiffError("copy", "the section copies a file, which is not supported", line=at + 1)
     if keyword == b"index":
         _take_index(header, value, at)
     elif keyword.endswith(b"mode"):
-        bits = _permission_bits(keyword, value, at)
-        if keyword == b"new file mode":
-            header.added, header.mode = True, bits
-        elif keyword == b"deleted file mode":
-            header.deleted = True
-    if keyword in _REFUSED:
-        code, what = _REFUSED[keyword]
-        raise DiffError(code, f"the section {what}, which is not supported", line=at + 1)
+        _take_mode(header, keyword, _permission_bits(keyword, value, at))
+    elif keyword == b"similarity index":
+        header.similarity = _per_cent(value, at)
+    elif keyword == b"rename from":
+        header.rename_from = read_name(value, at)
+    elif keyword == b"rename to":
+        header.rename_to = read_name(value, at)
+
+
+def _take_mode(header: Header, keyword: bytes, bits: int) -> None:
+    if keyword == b"old mode":
+        header.old_mode = bits
+    elif keyword == b"deleted file mode":
+        header.deleted = True
+    else:
+        header.added = header.added or keyword == b"new file mode"
+        header.mode = bits
+
+
+def _per_cent(value: bytes, at: int) -> int:
+    found = re.fullmatch(rb"([0-9]{1,3})%", value)
+    if found is None or int(found[1]) > IDENTICAL:
+        raise DiffError("unknown-header", f"not a similarity in per cent: {shown(value)}", line=at + 1)
+    return int(found[1])
+
+
+def _check_pairs(header: Header) -> None:
+    """Lines that belong together, and what a section cannot do at once."""
+    line = header.at + 1
+    modes = {b"old mode", b"new mode"} & header.seen
+    renames = {b"rename from", b"rename to"} & header.seen
+    for name, found in (("mode", modes), ("rename", renames)):
+        if len(found) == 1:
+            (given,) = found
+            raise DiffError("unknown-header", f"'{given.decode()}' without the other half of the {name}", line=line)
+    if (modes or renames) and (header.added or header.deleted):
+        message = "the section changes a file's name or mode, and adds or deletes it too"
+        raise DiffError("kind-disagrees", message, line=line)
+    if modes and header.mode == header.old_mode:
+        raise DiffError("no-op", "the section changes a mode to itself", line=line)
 
 
 def _take_index(header: Header, value: bytes, at: int) -> None:

@@ -1,7 +1,7 @@
 """File names in headers: unquoted, stripped, checked, and compared with each other.
 
-Every name a section gives is judged (``---``, ``+++`` and both of ``diff --git``), because a checker that looks at
-one and a writer that uses another is an old hole (CVE-2015-1395).
+Every name a section gives is judged (``---``, ``+++``, both of ``diff --git``, both of a rename), because a checker
+that looks at one and a writer that uses another is an old hole (CVE-2015-1395).
 """
 
 from __future__ import annotations
@@ -104,19 +104,22 @@ def stripped_path(raw: bytes, strip: int, at: int) -> str:
     return path
 
 
-def agree_with_git_header(text: bytes, path: str, strip: int, at: int) -> bool:
-    """Tell whether both names of a ``diff --git`` line are ``path`` once stripped; ``text`` is the rest of the line."""
-    wanted = path.encode()
+def agree_with_git_header(text: bytes, old: str, new: str, strip: int, at: int) -> bool:
+    """Tell whether the names of a ``diff --git`` line are ``old`` and ``new`` once stripped.
+
+    ``text`` is the rest of the line.
+    """
+    first_wanted, second_wanted = old.encode(), new.encode()
     if text.startswith(b'"'):
         first, rest = unquote(text, at)
-        if _drop(first, strip) != wanted or not rest.startswith(b" "):
+        if _drop(first, strip) != first_wanted or not rest.startswith(b" "):
             return False
-        return _is_name(rest[1:], wanted, strip, at)
+        return _is_name(rest[1:], second_wanted, strip, at)
     # a blank may also be part of a name, but only one split leaves the wanted name in front
     after = _drop(text, strip)
-    if after is None or not after.startswith(wanted + b" "):
+    if after is None or not after.startswith(first_wanted + b" "):
         return False
-    return _is_name(after[len(wanted) + 1 :], wanted, strip, at)
+    return _is_name(after[len(first_wanted) + 1 :], second_wanted, strip, at)
 
 
 def name_of_git_header(text: bytes, strip: int, at: int) -> bytes | None:

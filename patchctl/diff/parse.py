@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from patchctl.diff.headers import Header, read_header
+from patchctl.diff.headers import IDENTICAL, Header, read_header
 from patchctl.diff.hunks import read_hunks
 from patchctl.diff.names import agree_with_git_header, name_of_git_header, stripped_path
 from patchctl.diff.prose import opens_prose, pass_text, starts_section
@@ -27,8 +27,8 @@ def parse_diff(data: bytes, *, strip: int = 1) -> tuple[FileDiff, ...]:
         strip: leading components to drop from every name.
 
     Raises:
-        DiffError: the diff is out of scope (rename, copy, mode, binary, link, submodule, combined, context, ed), or
-            anything in it could be lost or mistaken. ``problem.line`` counts in the diff, from 1.
+        DiffError: the diff is out of scope (copy, binary, link, submodule, combined, context, ed), or anything in it
+            could be lost or mistaken. ``problem.line`` counts in the diff, from 1.
         ValueError: ``strip`` is negative.
     """
     if strip < 0:
@@ -52,19 +52,19 @@ def parse_diff(data: bytes, *, strip: int = 1) -> tuple[FileDiff, ...]:
 
 def _read_section(lines: list[bytes], at: int, strip: int) -> tuple[FileDiff, int]:
     header, at = read_header(lines, at)
-    path = _path_of(header, strip)
+    old_path, path = _paths_of(header, strip)
     if header.old is None and at < len(lines) and lines[at].startswith(b"@@"):
         raise DiffError("leftover", f"a hunk of {path} without '---' and '+++' lines", line=at + 1)
     hunks, at = read_hunks(lines, at)
     kind = _kind_of(header, hunks, path)
-    if kind is ChangeKind.MODIFY:
-        hunks = _checked(hunks, path, header)
-    else:
+    if kind in {ChangeKind.ADD, ChangeKind.DELETE}:
         _check_whole_file(kind, hunks, path, header)
-    return _file_diff(header, path, kind, hunks), at
+    else:
+        hunks = _checked(hunks, path, header)
+    return _file_diff(header, path, old_path, kind, hunks), at
 
 
-def _file_diff(header: Header, path: str, kind: ChangeKind, hunks: tuple[Hunk, ...]) -> FileDiff:
+def _file_diff(header: Header, path: str, old_path: str | None, kind: ChangeKind, hunks: tuple[Hunk, ...]) -> FileDiff:
     # an id of zeros means "no such file" or "not looked at"
     old_blob, new_blob = (blob if blob.strip("0") else None for blob in header.blobs or ("", ""))
     return FileDiff(
@@ -74,8 +74,35 @@ def _file_diff(header: Header, path: str, kind: ChangeKind, hunks: tuple[Hunk, .
         mode=header.mode,
         old_blob=old_blob,
         new_blob=new_blob,
+        old_mode=header.old_mode,
+        old_path=old_path,
         line=header.at + 1,
     )
+
+
+def _paths_of(header: Header, strip: int) -> tuple[str | None, str]:
+    """Return the old path, which only a rename has, and the path."""
+    if header.rename_from is None or header.rename_to is None:
+        return None, _path_of(header, strip)
+    # git writes these two without the prefix that the other names of the section have
+    pairs = [(header.rename_from, header.rename_to, max(strip - 1, 0))]
+    if header.old is not None and header.new is not None:
+        pairs.append((header.old, header.new, strip))
+    found = []
+    for old, new, level in pairs:
+        if old.raw is None or new.raw is None:
+            raise DiffError("names-disagree", "a rename from or to /dev/null", line=old.at + 1)
+        found.append((stripped_path(old.raw, level, old.at), stripped_path(new.raw, level, new.at)))
+    old_path, path = found[0]
+    if old_path == path:
+        raise DiffError("no-op", f"the section renames {path} to itself", line=header.rename_from.at + 1)
+    if found[-1] != found[0]:
+        message = f"'---' and '+++' name other files than the rename of {old_path} to {path}"
+        raise DiffError("names-disagree", message, line=pairs[-1][0].at + 1)
+    if not agree_with_git_header(header.git_names or b"", old_path, path, strip, header.at):
+        message = f"'diff --git' names other files than the rename of {old_path} to {path}"
+        raise DiffError("names-disagree", message, line=header.at + 1)
+    return old_path, path
 
 
 def _path_of(header: Header, strip: int) -> str:
@@ -85,13 +112,13 @@ def _path_of(header: Header, strip: int) -> str:
     if header.old is not None and not paths:
         raise DiffError("names-disagree", "both names of the section are /dev/null", line=header.at + 1)
     if len(set(paths)) > 1:
-        hint = "only changes of a file under its own name are supported; make the diff from two trees"
+        hint = "a rename needs git's header: make the diff with git diff -M, or with --no-renames"
         message = f"the names of the section disagree: {paths[0]} and {paths[1]}"
         raise DiffError("names-disagree", message, hint=hint, line=names[0].at + 1)
     if header.git_names is None:
         return paths[0]
     if paths:
-        if not agree_with_git_header(header.git_names, paths[0], strip, header.at):
+        if not agree_with_git_header(header.git_names, paths[0], paths[0], strip, header.at):
             message = f"'diff --git' names another file than {paths[0]}: {shown(header.git_names)}"
             raise DiffError("names-disagree", message, line=header.at + 1)
         return paths[0]
@@ -115,9 +142,12 @@ def _kind_of(header: Header, hunks: tuple[Hunk, ...], path: str) -> ChangeKind:
     adds, deletes = header.added or no_old, header.deleted or no_new
     if adds and deletes:
         raise DiffError("kind-disagrees", f"the section both adds and deletes {path}", line=header.at + 1)
-    if adds:
-        return ChangeKind.ADD
-    return ChangeKind.DELETE if deletes else ChangeKind.MODIFY
+    if (adds or deletes) and (header.rename_from is not None or header.changes_mode):
+        message = f"the section changes the name or mode of {path}, and adds or deletes it too"
+        raise DiffError("kind-disagrees", message, line=header.at + 1)
+    if adds or deletes:
+        return ChangeKind.ADD if adds else ChangeKind.DELETE
+    return ChangeKind.MODIFY if header.rename_from is None else ChangeKind.RENAME
 
 
 def _check_whole_file(kind: ChangeKind, hunks: tuple[Hunk, ...], path: str, header: Header) -> None:
@@ -138,9 +168,13 @@ def _check_whole_file(kind: ChangeKind, hunks: tuple[Hunk, ...], path: str, head
 
 
 def _checked(hunks: tuple[Hunk, ...], path: str, header: Header) -> tuple[Hunk, ...]:
-    """Return the hunks of a modified file, new starts counted from the old ones, once their sequence holds."""
+    """Return the hunks of a file that stays, new starts counted from the old ones, once their sequence holds."""
     if not hunks:
-        raise DiffError("no-hunks", f"the section of {path} has no hunks", line=header.at + 1)
+        _check_absence(path, header)
+        return ()
+    if header.similarity == IDENTICAL:
+        message = f"the header says that the content of {path} stays as it is, but hunks follow"
+        raise DiffError("kind-disagrees", message, line=hunks[0].line)
     for hunk in hunks:
         _check_hunk(hunk, path)
     for before, hunk in pairwise(hunks):
@@ -148,6 +182,13 @@ def _checked(hunks: tuple[Hunk, ...], path: str, header: Header) -> tuple[Hunk, 
     # a hunk cut out of a longer diff keeps the shift of the hunks that are not here any more
     shift = hunks[0].new_start - hunks[0].old_start
     return tuple(hunk._replace(new_start=hunk.new_start - shift) for hunk in hunks) if shift else hunks
+
+
+def _check_absence(path: str, header: Header) -> None:
+    """A name or a mode may change alone; then nothing in the header may speak of another content."""
+    changes = header.rename_from is not None or header.changes_mode
+    if not (changes and header.keeps_content):
+        raise DiffError("no-hunks", f"the section of {path} has no hunks", line=header.at + 1)
 
 
 def _check_hunk(hunk: Hunk, path: str) -> None:
@@ -176,14 +217,15 @@ def _check_sequence(before: Hunk, hunk: Hunk, path: str) -> None:
 
 def _check_paths(files: list[FileDiff]) -> None:
     paths: set[str] = set()
-    for file in files:
-        if file.path in paths:
-            raise DiffError("repeated-file", f"a second section for {file.path}", line=file.line)
-        paths.add(file.path)
-    for file in files:
-        slash = file.path.find("/")
+    named = [(path, file.line) for file in files for path in file.paths]
+    for path, line in named:
+        if path in paths:
+            raise DiffError("repeated-file", f"a second section for {path}", line=line)
+        paths.add(path)
+    for path, line in named:
+        slash = path.find("/")
         while slash != -1:
-            if file.path[:slash] in paths:
-                message = f"{file.path} lies below a path that is a file in the same diff"
-                raise DiffError("path-conflict", message, line=file.line)
-            slash = file.path.find("/", slash + 1)
+            if path[:slash] in paths:
+                message = f"{path} lies below a path that is a file in the same diff"
+                raise DiffError("path-conflict", message, line=line)
+            slash = path.find("/", slash + 1)

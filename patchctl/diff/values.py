@@ -12,6 +12,7 @@ class ChangeKind(str, Enum):
     MODIFY = "modify"
     ADD = "add"
     DELETE = "delete"
+    RENAME = "rename"
 
 
 class Hunk(NamedTuple):
@@ -45,11 +46,14 @@ class FileDiff(NamedTuple):
     """All changes to one file.
 
     Attributes:
-        path: POSIX, relative to the site, unquoted and stripped.
-        kind: MODIFY has hunks with context; ADD and DELETE have one hunk that is the whole file, or none when that
-            file is empty.
+        path: POSIX, relative to the site, unquoted and stripped. Of a rename: the new name.
+        kind: MODIFY has hunks with context, or none when only the mode changes; ADD and DELETE have one hunk that is
+            the whole file, or none when that file is empty; RENAME has hunks with context, or none.
         hunks: in the order of the file, not overlapping.
-        mode: permission bits an added file asks for, 0o644 or 0o755; None where the diff does not say.
+        mode: 0o644 or 0o755: what an added file asks for, or the mode it is changed to; None where the diff does not
+            say. Git knows no other modes: it is the executable bit that matters.
+        old_mode: the mode before, where the diff changes it; never equal to ``mode``.
+        old_path: the name that a rename takes the file from; None for every other kind.
         old_blob: git blob id of the preimage as the ``index`` line has it, hexadecimal, often abbreviated; or None.
         new_blob: the same of the postimage.
         line: 1-based line in the diff where the section starts.
@@ -62,3 +66,10 @@ class FileDiff(NamedTuple):
     mode: int | None = None
     old_blob: str | None = None
     new_blob: str | None = None
+    old_mode: int | None = None
+    old_path: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the section touches; of a rename the old one first."""
+        return (self.path,) if self.old_path is None else (self.old_path, self.path)

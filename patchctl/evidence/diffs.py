@@ -19,6 +19,16 @@ def diff_paths(item: EvidenceItem) -> tuple[str, ...]:
     if item.diff is None:
         return ()
     try:
+        return tuple(dict.fromkeys(path for file in parse_diff(item.diff) for path in file.paths))
+    except DiffError:
+        return ()
+
+
+def paths_to_find(item: EvidenceItem) -> tuple[str, ...]:
+    """Return those of :func:`diff_paths` that are there when the diff is in: without the old names of renames."""
+    if item.diff is None:
+        return ()
+    try:
         return tuple(dict.fromkeys(file.path for file in parse_diff(item.diff)))
     except DiffError:
         return ()
@@ -47,11 +57,15 @@ def judge_diff(item: EvidenceItem, data: bytes, installed: Installed) -> ItemFin
 def _judge_file(item: EvidenceItem, file: FileDiff, installed: Installed) -> ItemFinding:
     try:
         data = installed.data(file.path)
+        source = installed.data(file.old_path) if file.old_path is not None else None
     except SourceError as error:
         return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=f"{file.path} {error}")
     if data is None:
         return _missing(item, file, installed)
-    fit = judge_fit(file, data).fit
+    if not file.hunks and file.kind is ChangeKind.RENAME:
+        reason = f"{file.path} is there, and the upstream diff only renames it: a name alone proves nothing"
+        return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=reason)
+    fit = judge_fit(file, data, source=source).fit
     if fit is Fit.PRESENT and file.kind is not ChangeKind.DELETE:
         reason = f"{file.path}: the upstream diff is in it"
         return ItemFinding(item=item, status=ItemStatus.HOLDS, reason=reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchctl.evidence.diffs import diff_paths, judge_diff
+from patchctl.evidence.diffs import judge_diff, paths_to_find
 from patchctl.evidence.findings import ItemFinding, ItemStatus, Sought
 from patchctl.evidence.installed import Installed
 from patchctl.evidence.source import Source, SourceError
@@ -46,7 +46,7 @@ def glance(item: EvidenceItem, installed: Installed) -> frozenset[Sought] | None
         return None if None in seen else frozenset().union(*(missing for missing in seen if missing is not None))
     try:
         if item.diff is not None:
-            return frozenset(Sought(file=path) for path in diff_paths(item) if installed.data(path) is None)
+            return frozenset(Sought(file=path) for path in paths_to_find(item) if installed.data(path) is None)
         source = installed.source(item.file)
         if source is None or (item.symbol is not None and not source.defines(item.symbol)):
             return _sought(item, source)

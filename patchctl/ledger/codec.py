@@ -135,6 +135,7 @@ def _file(path: str, value: object, where: str) -> FileFact:
     fields = Fields(value, where)
     base, result = fields.optional_text("base"), fields.optional_text("result")
     mode = fields.optional_number("base_mode", below=1 << 16)
+    result_mode = fields.number("result_mode", below=1 << 16) if fields.has("result_mode") else None
     fact = FileFact(
         path=_path(path, where),
         distribution=fields.text("distribution"),
@@ -142,6 +143,7 @@ def _file(path: str, value: object, where: str) -> FileFact:
         base=None if base is None else _hash(base, fields.at("base")),
         result=None if result is None else _hash(result, fields.at("result")),
         base_mode=None if mode is None else mode & _PERMISSIONS,
+        result_mode=None if result_mode is None else result_mode & _PERMISSIONS,
         base_mtime_ns=fields.optional_number("base_mtime_ns", least=-RANGE),
         created_dirs=tuple(_parent(text(item, at), path, at) for item, at in fields.items("created_dirs")),
         entries=fields.texts("entries"),
@@ -151,6 +153,8 @@ def _file(path: str, value: object, where: str) -> FileFact:
 
 
 def _file_fields(fact: FileFact) -> dict[str, object]:
+    # written only where it says something, so that a ledger without it has the bytes it always had
+    mode = {} if fact.result_mode is None else {"result_mode": fact.result_mode & _PERMISSIONS}
     return {
         "distribution": fact.distribution,
         "fingerprint": fact.fingerprint,
@@ -160,6 +164,7 @@ def _file_fields(fact: FileFact) -> dict[str, object]:
         "base_mtime_ns": fact.base_mtime_ns,
         "created_dirs": list(fact.created_dirs),
         "entries": list(fact.entries),
+        **mode,
     }
 
 

@@ -63,6 +63,10 @@ class Fields:
         """Return the key path of ``key``."""
         return f"{self.where}.{key}" if self.where else key
 
+    def has(self, key: str) -> bool:
+        """Return whether ``key`` was given and not taken yet."""
+        return key in self._rest
+
     def take(self, key: str) -> object:
         """Return the value of ``key`` whatever its type."""
         if key not in self._rest:

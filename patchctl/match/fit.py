@@ -17,19 +17,27 @@ SHORTEST_BLOB = 7
 """Hexadecimal digits of a git blob id below which it says nothing; 7 is what git abbreviates to at least."""
 
 
-def judge_fit(diff: FileDiff, content: bytes | None) -> FitReport:
-    """Tell from the bytes alone whether ``diff`` is present in one file.
+def judge_fit(
+    diff: FileDiff, content: bytes | None, *, source: bytes | None = None, executable: bool | None = None
+) -> FitReport:
+    """Tell from the file alone whether ``diff`` is present in it.
 
     Args:
         diff: changes to one file.
-        content: the file's bytes; None: the file is not there.
+        content: the bytes at its path; None: no file is there.
+        source: of a rename: the bytes at its old path; None: no file is there.
+        executable: whether the owner may execute the file, for a diff that changes that; None: unknown.
 
     That a file is as its distribution installed it breaks no tie: the build itself may carry the change.
     """
     text = None if content is None else Text(content)
-    forward = locate_in(diff, text, Direction.FORWARD)
-    reverse = locate_in(diff, text, Direction.REVERSE)
-    fit = _judge(diff, text, forward, reverse)
+    old_text = text
+    if diff.kind is ChangeKind.RENAME:
+        old_text = None if source is None else Text(source)
+    renames, both = diff.kind is ChangeKind.RENAME, None not in (content, source)
+    forward = locate_in(diff, old_text, Direction.FORWARD, occupied=renames and both, executable=executable)
+    reverse = locate_in(diff, text, Direction.REVERSE, occupied=renames and both, executable=executable)
+    fit = _judge(diff, old_text if text is None else text, forward, reverse)
     return FitReport(fit=fit, forward=forward, reverse=reverse)
 
 
@@ -42,8 +50,10 @@ def _judge(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) ->
         return Fit.PRESENT
     if forward.fits:
         return Fit.UNDECIDED if _resembles_result(diff, text, forward, reverse) else Fit.APPLICABLE
-    report = FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse)
-    return Fit.PARTIAL if {Fit.PRESENT, Fit.APPLICABLE} <= set(report.hunks) else Fit.CONFLICT
+    parts = set(FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse).hunks)
+    if "mode-differs" in {forward.reason, reverse.reason}:
+        parts.add(Fit.PRESENT if forward.reason == "mode-differs" else Fit.APPLICABLE)
+    return Fit.PARTIAL if {Fit.PRESENT, Fit.APPLICABLE} <= parts else Fit.CONFLICT
 
 
 def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -> Fit:

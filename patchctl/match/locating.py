@@ -11,6 +11,7 @@ from patchctl.diff import ChangeKind, FileDiff
 from patchctl.match.placing import Piece, place_all
 from patchctl.match.text import Text
 from patchctl.match.values import Direction, HunkPlace, Match
+from patchctl.model import OWNER_EXECUTES
 
 
 def locate(
@@ -18,27 +19,49 @@ def locate(
     content: bytes | None,
     direction: Direction = Direction.FORWARD,
     *,
+    occupied: bool = False,
+    executable: bool | None = None,
     max_offset: int | None = None,
 ) -> Match:
     """Find the place of every hunk of ``diff``.
 
     Args:
         diff: changes to one file.
-        content: the file's bytes; None: the file is not there.
+        content: the file's bytes; None: the file is not there. Of a rename: what is at the name that this direction
+            takes the file from.
         direction: which side of the hunks to look for.
+        occupied: of a rename: something is at the name that this direction brings the file to.
+        executable: whether the file's owner may execute it, for a diff that changes that; None: unknown, and then the
+            mode decides nothing.
         max_offset: largest accepted distance in lines from the stated line; None: any.
     """
-    return _bounded(locate_in(diff, None if content is None else Text(content), direction), max_offset)
+    text = None if content is None else Text(content)
+    return _bounded(locate_in(diff, text, direction, occupied=occupied, executable=executable), max_offset)
 
 
-def locate_in(diff: FileDiff, text: Text | None, direction: Direction) -> Match:
+def locate_in(
+    diff: FileDiff,
+    text: Text | None,
+    direction: Direction,
+    *,
+    occupied: bool = False,
+    executable: bool | None = None,
+) -> Match:
     """Do what :func:`locate` does for a text that is split already."""
-    if diff.kind is not ChangeKind.MODIFY:
+    if diff.kind in {ChangeKind.ADD, ChangeKind.DELETE}:
         return _locate_whole_file(diff, text, direction)
     if text is None:
         return _refused(diff, direction, "file-missing")
     pieces = [_piece(diff, index, direction, text) for index in range(len(diff.hunks))]
-    return Match(direction=direction, hunks=place_all(pieces, text))
+    reason = "file-exists" if occupied else _mode_reason(diff, direction, executable)
+    return Match(direction=direction, hunks=place_all(pieces, text), reason=reason)
+
+
+def _mode_reason(diff: FileDiff, direction: Direction, executable: bool | None) -> str | None:
+    expected = diff.old_mode if direction is Direction.FORWARD else diff.mode
+    if diff.old_mode is None or expected is None or executable is None:
+        return None
+    return None if executable is bool(expected & OWNER_EXECUTES) else "mode-differs"
 
 
 def _piece(diff: FileDiff, index: int, direction: Direction, text: Text) -> Piece:

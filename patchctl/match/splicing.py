@@ -10,6 +10,8 @@ from patchctl.match.values import Direction, Match
 def splice(diff: FileDiff, content: bytes | None, match: Match) -> bytes | None:
     """Return the content after ``diff`` is applied in the direction of ``match``; None: the file is gone.
 
+    Of a rename: the content that goes to the other name.
+
     Args:
         diff: changes to one file.
         content: the bytes that ``match`` was found in; None: the file is not there.
@@ -20,7 +22,7 @@ def splice(diff: FileDiff, content: bytes | None, match: Match) -> bytes | None:
     """
     if not match.fits or len(match.hunks) != len(diff.hunks):
         raise ValueError(f"{diff.path}: the match does not fit")
-    if diff.kind is ChangeKind.MODIFY:
+    if diff.kind not in {ChangeKind.ADD, ChangeKind.DELETE}:
         return _spliced(diff, content, match)
     whole = b"".join(line for hunk in diff.hunks for line in hunk.old_lines + hunk.new_lines)
     appears = (diff.kind is ChangeKind.ADD) is (match.direction is Direction.FORWARD)

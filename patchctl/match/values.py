@@ -38,7 +38,8 @@ class Match(NamedTuple):
     Attributes:
         direction: which side of the hunks was looked for.
         hunks: one place each, in the order of the diff.
-        reason: why the file as a whole does not fit: ``file-missing``, ``file-exists`` or ``content-differs``.
+        reason: why the file as a whole does not fit: ``file-missing``, ``file-exists``, ``content-differs`` or
+            ``mode-differs``.
     """
 
     direction: Direction

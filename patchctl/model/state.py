@@ -68,6 +68,7 @@ class FileFact(NamedTuple):
         base_mtime_ns: modification time of the base; None without base.
         created_dirs: directories we made for it, relative to the site, deepest first.
         entries: ids of the entries whose changes are in ``result``, in fold order.
+        result_mode: permission bits after our last patch; None unless our patches change whether it is executable.
     """
 
     path: str
@@ -79,6 +80,7 @@ class FileFact(NamedTuple):
     base_mtime_ns: int | None = None
     created_dirs: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
+    result_mode: int | None = None
 
 
 class Hold(NamedTuple):

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from patchctl.diff import FileDiff
 from patchctl.match import Match
-from patchctl.model import EditKind, FileEdit, FileFact, FileMeta, sha256_hex
+from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, sha256_hex
 from patchctl.plan.rules import Layer, Refusal, broken_rules
 from patchctl.verdict import Base, BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
+
+_PERMISSIONS = 0o777
 
 
 class Plan(NamedTuple):
@@ -37,12 +39,11 @@ class Plan(NamedTuple):
 
 @dataclass(slots=True)
 class _Folded:
-    """The stack while it grows: bytes per path, who touched it, whose file it is, which mode an added file gets."""
+    """The stack while it grows: what each path becomes, who touched it, whose file it is."""
 
-    contents: dict[str, bytes | None]
+    contents: dict[str, Content | None]
     entries: dict[str, tuple[str, ...]]
     owners: dict[str, str]
-    modes: dict[str, int]
 
 
 def build_plan(
@@ -73,7 +74,7 @@ def build_plan(
     Only files that the change concerns are planned at all: an entry that merely stays is folded where it shares a file
     with one that comes, goes or is renewed.
     """
-    folded = _Folded(contents={}, entries={}, owners={}, modes={})
+    folded = _Folded(contents={}, entries={}, owners={})
     concerned = _concerned(stack, site, leaving)
     landed: list[str] = []
     refusals = list(broken_rules(stack, leaving=leaving, satisfied=satisfied, held=held, unknown=unknown))
@@ -110,10 +111,18 @@ def build_plan(
 
 def _concerned(stack: Sequence[Layer], site: SiteFacts, leaving: Sequence[str]) -> set[str]:
     """The files that an entry which comes, goes or is renewed touches, before or after."""
-    moved = {layer.id for layer in stack if layer.moved}
-    touched = {file.path for layer in stack if layer.moved for source in layer.diffs for file in source.files}
-    going = moved | set(leaving)
-    return touched | {path for path, fact in site.ledger.files.items() if going & set(fact.entries)}
+    going = {layer.id for layer in stack if layer.moved} | set(leaving)
+    concerned = {path for path, fact in site.ledger.files.items() if going & set(fact.entries)}
+    concerned |= {path for layer in stack if layer.moved for file in _files(layer) for path in file.paths}
+    # the two names of a rename are planned together
+    pairs = [set(file.paths) for layer in stack for file in _files(layer) if file.old_path is not None]
+    while any(pair & concerned and not pair <= concerned for pair in pairs):
+        concerned |= {path for pair in pairs if pair & concerned for path in pair}
+    return concerned
+
+
+def _files(layer: Layer) -> list[FileDiff]:
+    return [file for source in layer.diffs for file in source.files]
 
 
 def _standing_part(layer: Layer, site: SiteFacts, concerned: set[str]) -> Layer:
@@ -126,15 +135,24 @@ def _foreign_file(layer: Layer, site: SiteFacts, unknown: Sequence[str]) -> Refu
     """A file of the entry that is not ours to touch."""
     for source in layer.diffs:
         for file in source.files:
-            base, fact = site.bases[file.path], site.ledger.files.get(file.path)
-            lost = [id_ for id_ in fact.entries if id_ in unknown] if fact is not None else []
-            reason = f"it carries {lost[0]}, whose applied diff cannot be read any more" if lost else None
-            if base.kind is BaseKind.FOREIGN:
-                reason = base.reason or "edited by someone else"
-            reason = reason or site.snapshot.problems.get(file.path) or outside(site, source.distribution, file)
+            for path in file.paths:
+                reason = _not_ours(path, site, unknown)
+                if reason is not None:
+                    return Refusal(id=layer.id, path=path, reason=reason)
+            reason = outside(site, source.distribution, file)
             if reason is not None:
                 return Refusal(id=layer.id, path=file.path, reason=reason)
     return None
+
+
+def _not_ours(path: str, site: SiteFacts, unknown: Sequence[str]) -> str | None:
+    base, fact = site.bases[path], site.ledger.files.get(path)
+    if base.kind is BaseKind.FOREIGN:
+        return base.reason or "edited by someone else"
+    lost = [id_ for id_ in fact.entries if id_ in unknown] if fact is not None else []
+    if lost:
+        return f"it carries {lost[0]}, whose applied diff cannot be read any more"
+    return site.snapshot.problems.get(path)
 
 
 def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int | None) -> Refusal | None:
@@ -142,19 +160,16 @@ def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int 
     diffs = [(source.distribution, file) for source in layer.diffs for file in source.files]
     fold = fold_diffs(
         [file for _, file in diffs],
-        lambda path: folded.contents[path] if path in folded.contents else site.base_bytes(path),
+        lambda path: folded.contents[path] if path in folded.contents else site.base_content(path),
         max_offset=max_offset if layer.moved else None,
     )
     if not fold.fits:
         return _why_not(layer, [file for _, file in diffs], fold.matches)
     folded.contents.update(fold.contents)
-    for distribution, file in diffs:
-        path = file.path
+    for distribution, path in ((distribution, path) for distribution, file in diffs for path in file.paths):
         if layer.id not in folded.entries.get(path, ()):
             folded.entries[path] = (*folded.entries.get(path, ()), layer.id)
         folded.owners[path] = distribution
-        if file.mode is not None:
-            folded.modes[path] = file.mode
     return None
 
 
@@ -171,7 +186,7 @@ def _stuck_leavers(leaving: Collection[str], site: SiteFacts, unknown: Sequence[
     refusals = []
     for path, fact in sorted(site.ledger.files.items()):
         base = site.bases[path]
-        uninstalled = fact.distribution not in site.distributions and site.live_bytes(path) is None
+        uninstalled = fact.distribution not in site.distributions and site.live_content(path) is None
         if base.kind is BaseKind.FOREIGN and not uninstalled:
             reason = base.reason or "edited by someone else"
             refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
@@ -215,13 +230,14 @@ def _new_fact(
     installed = site.distributions.get(distribution)
     meta = _base_meta(path, base, old, site)
     recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
-    added = base.data is None
+    added, result = base.data is None, folded.contents[path]
     return FileFact(
         path=path,
         distribution=distribution,
         fingerprint=installed.fingerprint if installed is not None else None,
-        base=_digest(base.data),
-        result=_digest(folded.contents[path]),
+        base=_digest(base.content),
+        result=_digest(result),
+        result_mode=_changed_mode(base.content, result),
         base_mode=meta.mode if meta is not None else None,
         base_mtime_ns=meta.mtime_ns if meta is not None else None,
         created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
@@ -257,24 +273,41 @@ def _edit(
     patched = path in folded.contents
     if not patched and fact is not None:
         return None
-    before = site.live_bytes(path)
-    after = folded.contents[path] if patched else base.data
-    if before == after:
+    live = site.snapshot.files.get(path)
+    before = site.live_content(path)
+    after = folded.contents[path] if patched else base.content
+    if before == after or (before and after and before.data == after.data and _changed_mode(before, after) is None):
         return None
     restored = old if not patched and base.kind is BaseKind.RECORDED else None
-    fresh = second * 1_000_000_000
+    before_mode = before.mode & _PERMISSIONS if before is not None else None
     if after is None:
         prune = old.created_dirs if old is not None and not patched else ()
-        return FileEdit(path=path, kind=EditKind.DELETE, before=before, after=None, prune=prune)
+        data = before.data if before is not None else None
+        kind = EditKind.DELETE
+        return FileEdit(path=path, kind=kind, before=data, after=None, before_mode=before_mode, prune=prune)
+    if before is None or live is None:
+        mtime = restored.base_mtime_ns if restored is not None else second * 1_000_000_000
+        mode = restored.base_mode if restored is not None else after.mode & _PERMISSIONS
+        return FileEdit(path=path, kind=EditKind.ADD, before=None, after=after.data, mode=mode, mtime_ns=mtime)
+    # bytes that stay keep their time: byte code made for them is still theirs
+    mtime = live.meta.mtime_ns if before.data == after.data else second * 1_000_000_000
     return FileEdit(
         path=path,
-        kind=EditKind.ADD if before is None else EditKind.MODIFY,
-        before=before,
-        after=after,
-        mode=restored.base_mode if restored is not None else folded.modes.get(path) if before is None else None,
-        mtime_ns=restored.base_mtime_ns if restored is not None else fresh,
+        kind=EditKind.MODIFY,
+        before=before.data,
+        after=after.data,
+        before_mode=before_mode,
+        mode=restored.base_mode if restored is not None else _changed_mode(before, after),
+        mtime_ns=restored.base_mtime_ns if restored is not None else mtime,
     )
 
 
-def _digest(data: bytes | None) -> str | None:
-    return None if data is None else sha256_hex(data)
+def _changed_mode(before: Content | None, after: Content | None) -> int | None:
+    """The permission bits afterwards, where a file that stays becomes executable or ceases to be; None otherwise."""
+    if before is None or after is None or before.executable is after.executable:
+        return None
+    return after.mode & _PERMISSIONS
+
+
+def _digest(content: Content | None) -> str | None:
+    return None if content is None else sha256_hex(content.data)

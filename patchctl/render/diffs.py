@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from patchctl.model import FileEdit
+from patchctl.model import OWNER_EXECUTES, FileEdit
+from patchctl.render.words import changed_mode
 
 
 def edits_as_diff(edits: Iterable[FileEdit]) -> bytes:
@@ -13,6 +14,10 @@ def edits_as_diff(edits: Iterable[FileEdit]) -> bytes:
 
     out = bytearray()
     for edit in edits:
+        mode = changed_mode(edit)
+        if mode is not None:
+            name, bits = edit.path.encode(), 0o755 if mode & OWNER_EXECUTES else 0o644
+            out += b"diff --git a/%s b/%s\nold mode 100%o\nnew mode 100%o\n" % (name, name, bits ^ 0o111, bits)
         old = b"/dev/null" if edit.before is None else b"a/" + edit.path.encode()
         new = b"/dev/null" if edit.after is None else b"b/" + edit.path.encode()
         # Lines end at \n alone: a form feed or a lone CR inside a line must not cut it.

@@ -15,6 +15,7 @@ from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
 from patchctl.model import EvidenceItem, FileEdit, Fix, Target, sha256_hex
 from patchctl.patch import Patch
+from patchctl.render.words import changed_mode
 from patchctl.verdict import Assessment, Need, SourceDiff
 
 SCHEMA = 1
@@ -97,7 +98,7 @@ def _change(change: Change) -> Json:
         "held": list(change.held),
         "unheld": list(change.unheld),
         "files": [_edit(edit) for edit in change.edits]
-        + [{"path": path, "kind": None, "before": None, "after": None} for path in change.paths],
+        + [{"path": path, "kind": None, "before": None, "after": None, "mode": None} for path in change.paths],
     }
 
 
@@ -107,6 +108,7 @@ def _edit(edit: FileEdit) -> Json:
         "kind": edit.kind.value,
         "before": sha256_hex(edit.before) if edit.before is not None else None,
         "after": sha256_hex(edit.after) if edit.after is not None else None,
+        "mode": f"{new_mode:o}" if (new_mode := changed_mode(edit)) is not None else None,
     }
 
 
@@ -134,6 +136,7 @@ def _patch(found: Assessment) -> Json:
         "files": [
             {
                 "path": file.path,
+                "old_path": file.old_path,
                 "fit": file.fit.value,
                 "pristine": file.pristine,
                 "sha256": file.sha256,

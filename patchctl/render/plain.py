@@ -13,7 +13,7 @@ from patchctl.model import Fix, Target
 from patchctl.patch import Patch
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
-from patchctl.render.words import avoidance, evidence_text, one_line, restart_advice, summary
+from patchctl.render.words import avoidance, changed_mode, evidence_text, one_line, restart_advice, summary
 from patchctl.verdict import Action, Assessment
 
 
@@ -89,7 +89,9 @@ def _change(change: Change) -> Iterator[str]:
         for id_ in getattr(change, name):
             yield _record(name, id_, f"state={change.state}")
     for edit in change.edits:
-        yield _record("file", edit.path, f"edit={edit.kind.value}", f"state={change.state}")
+        mode = changed_mode(edit)
+        extra = [] if mode is None else [f"mode={mode:o}"]
+        yield _record("file", edit.path, f"edit={edit.kind.value}", f"state={change.state}", *extra)
     for path in change.paths:
         yield _record("file", path, f"state={change.state}")
 

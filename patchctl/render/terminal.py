@@ -19,6 +19,7 @@ from patchctl.render.problems import environment_text
 from patchctl.render.words import (
     FIX_WORDS,
     avoidance,
+    changed_mode,
     contradictions,
     evidence_text,
     fix_groups,
@@ -206,7 +207,9 @@ def _print_change(console: Console, change: Change) -> None:
         if ids:
             _line(console, f"{planned if change.state == 'planned' else done}: {', '.join(ids)}", style="bold green")
     for edit in change.edits:
-        _line(console, f"{edit.kind.value:<7} {edit.path}", indent=_INDENT)
+        mode = changed_mode(edit)
+        note = "" if mode is None else f" (mode {mode:o})"
+        _line(console, f"{edit.kind.value:<7} {edit.path}{note}", indent=_INDENT)
     for path in change.paths:
         _line(console, path, indent=_INDENT)
 

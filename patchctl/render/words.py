@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
-from patchctl.model import EvidenceItem, FixRole
+from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
 from patchctl.patch import Avoid
 from patchctl.verdict import Action, Assessment, Need
 
@@ -19,6 +19,13 @@ FIX_WORDS = {
 """What the status of an upstream fix means to an operator."""
 
 _DUE = (Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT)
+
+
+def changed_mode(edit: FileEdit) -> int | None:
+    """Return the new permission bits of a file that stays and becomes executable, or ceases to be; else None."""
+    if edit.mode is None or edit.before_mode is None or (edit.mode ^ edit.before_mode) & OWNER_EXECUTES == 0:
+        return None
+    return edit.mode
 
 
 def restart_advice(report: Report) -> tuple[str, ...]:

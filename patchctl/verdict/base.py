@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from patchctl.model import FileFact
+from patchctl.model import OWNER_EXECUTES, Content, FileFact
 
 
 class BaseKind(str, Enum):
@@ -27,6 +27,7 @@ class Base(NamedTuple):
     Attributes:
         kind: FOREIGN means that nobody knows the base: the bytes are neither ours nor what we found.
         data: the base bytes; None: the file is not part of the base (with FOREIGN: nothing is known).
+        mode: its permission bits; those of the live file unless a patch of ours changed them.
         reason: for FOREIGN, one sentence for the operator.
         history: the recorded fact no longer describes this file: the build was replaced, or the file is back at its
             base. A receipt that rests on it is lost.
@@ -36,6 +37,12 @@ class Base(NamedTuple):
     data: bytes | None
     reason: str | None = None
     history: bool = False
+    mode: int = 0o644
+
+    @property
+    def content(self) -> Content | None:
+        """What patches are folded over; None: no file."""
+        return None if self.data is None else Content(data=self.data, mode=self.mode)
 
 
 def is_rebuilt(fact: FileFact, fingerprint: str | None) -> bool:
@@ -54,6 +61,7 @@ def base_of(
     recorded_base: bytes | None,
     fingerprint: str | None,
     listed_sha256: str | None,
+    live_mode: int = 0o644,
 ) -> Base:
     """Find the base of a file.
 
@@ -64,21 +72,37 @@ def base_of(
         recorded_base: the recorded original, read back and verified; None: it was absent, or cannot be had.
         fingerprint: of the file's distribution now.
         listed_sha256: what the distribution's RECORD lists for the file now, in hexadecimal; None: not listed.
+        live_mode: permission bits of the live file; they count where a patch of ours changed them.
     """
     if fact is None:
-        return Base(kind=BaseKind.LIVE, data=live)
+        return Base(kind=BaseKind.LIVE, data=live, mode=live_mode)
     rebuilt = is_rebuilt(fact, fingerprint)
-    if live_sha256 == fact.base:
-        return Base(kind=BaseKind.LIVE, data=live, history=live_sha256 != fact.result or rebuilt)
-    if live_sha256 == fact.result:
-        return _under_result(live, live_sha256, fact, recorded_base, listed_sha256, rebuilt=rebuilt)
+    is_result = live_sha256 == fact.result and _has_mode(live_mode, fact.result_mode)
+    if live_sha256 == fact.base and (fact.result_mode is None or _has_mode(live_mode, fact.base_mode)):
+        return Base(kind=BaseKind.LIVE, data=live, mode=live_mode, history=not is_result or rebuilt)
+    if is_result:
+        below = _under_result(live, live_sha256, fact, recorded_base, listed_sha256, rebuilt=rebuilt)
+        return below._replace(mode=_mode_below(fact, live, live_mode))
     if rebuilt and (live is None or listed_sha256 in {None, live_sha256}):
-        return Base(kind=BaseKind.LIVE, data=live, history=True)
+        return Base(kind=BaseKind.LIVE, data=live, mode=live_mode, history=True)
     if rebuilt:
         reason = "the build was replaced, and the file is neither what the new RECORD lists nor what patchctl left"
         return Base(kind=BaseKind.FOREIGN, data=None, reason=reason)
-    gone = "the file is gone" if live is None else "the file was edited after patchctl changed it"
+    what = "its mode was changed" if live_sha256 in {fact.base, fact.result} else "the file was edited"
+    gone = "the file is gone" if live is None else f"{what} after patchctl changed it"
     return Base(kind=BaseKind.FOREIGN, data=None, reason=gone)
+
+
+def _has_mode(live_mode: int, mode: int | None) -> bool:
+    """Tell whether two modes are one to git; None: nobody minds."""
+    return mode is None or (live_mode & OWNER_EXECUTES) == (mode & OWNER_EXECUTES)
+
+
+def _mode_below(fact: FileFact, live: bytes | None, live_mode: int) -> int:
+    """The mode before our patches: the operator's own ``chmod`` stays, unless a patch changed the mode too."""
+    if live is not None and fact.result_mode is None:
+        return live_mode
+    return 0o644 if fact.base_mode is None else fact.base_mode
 
 
 def _under_result(

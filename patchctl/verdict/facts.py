@@ -15,7 +15,7 @@ from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
 from patchctl.evidence import FixFinding
 from patchctl.match import Fit, HunkPlace
-from patchctl.model import Distribution, Hold, LedgerState, Receipt, Snapshot
+from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, Snapshot
 from patchctl.patch import Patch, Variant
 from patchctl.verdict.base import Base
 
@@ -155,21 +155,21 @@ class SiteFacts(NamedTuple):
     bases: Mapping[str, Base]
     tops: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
-    def base_bytes(self, path: str) -> bytes | None:
-        """Return the base bytes of ``path``; None when it is not part of the base."""
-        return self.bases[path].data
+    def base_content(self, path: str) -> Content | None:
+        """Return the base of ``path``; None when it is not part of the base."""
+        return self.bases[path].content
 
-    def live_bytes(self, path: str) -> bytes | None:
-        """Return the bytes of ``path`` as they are now; None when nothing readable is there."""
+    def live_content(self, path: str) -> Content | None:
+        """Return ``path`` as it is now; None when nothing readable is there."""
         live = self.snapshot.files.get(path)
-        return live.data if live is not None else None
+        return Content(data=live.data, mode=live.meta.mode) if live is not None else None
 
 
 class FileFinding(NamedTuple):
     """One file of an entry.
 
     Attributes:
-        path: POSIX, relative to the site.
+        path: POSIX, relative to the site. Of a rename: the new name.
         fit: what the entry's hunks look like in it.
         pristine: the live bytes equal what RECORD lists; None: unknown.
         built_in: the change is in the base, and the base equals what RECORD lists: the build itself carries it.
@@ -178,6 +178,7 @@ class FileFinding(NamedTuple):
         obstacle: why patchctl must not touch the file, whatever the hunks say: a link, a foreign edit, another
             distribution's file.
         reason: why the diff as a whole does not fit the file.
+        old_path: the name that a rename takes the file from; while it is there, ``pristine`` and ``sha256`` are its.
     """
 
     path: str
@@ -188,6 +189,7 @@ class FileFinding(NamedTuple):
     hunks: tuple[HunkPlace, ...]
     obstacle: str | None = None
     reason: str | None = None
+    old_path: str | None = None
 
 
 class Assessment(NamedTuple):

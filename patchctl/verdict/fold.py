@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
-from patchctl.match import Fit, HunkPlace, Match, judge_fit, locate, splice
+from patchctl.match import Direction, Fit, FitReport, HunkPlace, Match, judge_fit, locate, splice
+from patchctl.model import Content
 
 _FILE_REASONS = {
     "file-missing": "there is no such file",
     "file-exists": "there is such a file already",
     "content-differs": "the file is not the one that the diff removes",
+    "mode-differs": "the mode of the file is not the one that the diff changes",
 }
 _HUNK_REASONS = {
     "not-found": "its lines are not in the file",
@@ -21,37 +23,72 @@ _HUNK_REASONS = {
 }
 
 
+Read = Callable[[str], Content | None]
+"""What is at a path, relative to the site; None: no file."""
+
+
 class Fold(NamedTuple):
     """The outcome of folding one entry's diffs.
 
     Attributes:
         matches: one per diff, in order; where each hunk was placed, or why not.
-        contents: path -> bytes afterwards (None: removed); empty unless every diff fits.
+        contents: path -> the file afterwards (None: removed); empty unless every diff fits.
         fits: every hunk of every diff has its place.
     """
 
     matches: tuple[Match, ...]
-    contents: dict[str, bytes | None]
+    contents: dict[str, Content | None]
     fits: bool
 
 
-def fold_diffs(
-    diffs: Sequence[FileDiff], read: Callable[[str], bytes | None], *, max_offset: int | None = None
-) -> Fold:
-    """Apply ``diffs`` in order over what ``read`` gives for a path (bytes, or None: no such file).
+def fold_diffs(diffs: Sequence[FileDiff], read: Read, *, max_offset: int | None = None) -> Fold:
+    """Apply ``diffs`` in order over what ``read`` gives for a path.
 
     ``max_offset`` bounds how many lines a hunk may lie from where its diff states.
     """
-    contents: dict[str, bytes | None] = {}
+    contents: dict[str, Content | None] = {}
     matches = []
+
+    def now(path: str) -> Content | None:
+        return contents[path] if path in contents else read(path)
+
     for diff in diffs:
-        before = contents[diff.path] if diff.path in contents else read(diff.path)
-        match = locate(diff, before, max_offset=max_offset)
+        before, target = now(diff.paths[0]), now(diff.path)
+        match = locate(
+            diff,
+            None if before is None else before.data,
+            occupied=diff.old_path is not None and target is not None,
+            executable=None if before is None else before.executable,
+            max_offset=max_offset,
+        )
         matches.append(match)
         if match.fits:
-            contents[diff.path] = splice(diff, before, match)
+            contents |= _changed(diff, before, match)
     fits = all(match.fits for match in matches)
     return Fold(matches=tuple(matches), contents=contents if fits else {}, fits=fits)
+
+
+def fit_of(diff: FileDiff, read: Read) -> FitReport:
+    """Judge ``diff`` over what ``read`` gives for its paths."""
+    found = read(diff.path)
+    source = read(diff.old_path) if diff.old_path is not None else None
+    there = found or source
+    return judge_fit(
+        diff,
+        None if found is None else found.data,
+        source=None if source is None else source.data,
+        executable=None if there is None else there.executable,
+    )
+
+
+def _changed(diff: FileDiff, before: Content | None, match: Match) -> dict[str, Content | None]:
+    """What one diff that fits makes of its file, under each of its names."""
+    forward = match.direction is Direction.FORWARD
+    origin, goal = (diff.paths[0], diff.path) if forward else (diff.path, diff.paths[0])
+    data = splice(diff, None if before is None else before.data, match)
+    mode = diff.mode if forward else diff.old_mode
+    after = None if data is None else (before or Content(data=data)).changed_to(mode)._replace(data=data)
+    return {origin: None, goal: after}
 
 
 def misfit_words(reason: str | None, hunks: Sequence[HunkPlace]) -> str | None:
@@ -69,14 +106,19 @@ def misfit_words(reason: str | None, hunks: Sequence[HunkPlace]) -> str | None:
     return None
 
 
-def taken_out(data: bytes | None, diffs: Sequence[FileDiff]) -> bytes | None:
-    """Return a file's bytes without the changes that ``diffs`` (all of this file) made to them, the last first.
+def taken_out(diffs: Sequence[FileDiff], read: Read) -> dict[str, Content | None]:
+    """Return path -> the file without the changes that ``diffs`` made to it, the last first; only what differs.
 
     Where nobody recorded what was applied, an entry's own change must not be taken for upstream's: what fits in
     reverse is put back before the bytes are asked whether a fix is in them.
     """
+    contents: dict[str, Content | None] = {}
+
+    def now(path: str) -> Content | None:
+        return contents[path] if path in contents else read(path)
+
     for diff in reversed(diffs):
-        report = judge_fit(diff, data)
+        report = fit_of(diff, now)
         if report.fit is Fit.PRESENT:
-            data = splice(diff, data, report.reverse)
-    return data
+            contents |= _changed(diff, now(diff.path), report.reverse)
+    return contents

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
-from patchctl.match import Fit, judge_fit
-from patchctl.model import Distribution, pristine, sha256_hex
-from patchctl.verdict.base import Base, BaseKind, is_rebuilt
+from patchctl.match import Fit
+from patchctl.model import Content, Distribution, pristine, sha256_hex
+from patchctl.verdict.base import BaseKind, is_rebuilt
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
-from patchctl.verdict.fold import fold_diffs
+from patchctl.verdict.fold import fit_of, fold_diffs
 from patchctl.verdict.need import action_of, need_of
 from patchctl.verdict.scope import outside, standing
 
@@ -34,14 +34,14 @@ class _View:
 
     def __init__(self, site: SiteFacts) -> None:
         self.site = site
-        self.folded: dict[str, bytes | None] = {}
+        self.folded: dict[str, Content | None] = {}
         self.layers: list[tuple[str, tuple[SourceDiff, ...]]] = []
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str) -> Content | None:
         if path in self.folded:
             return self.folded[path]
         base = self.site.bases[path]
-        return self.site.live_bytes(path) if base.kind is BaseKind.FOREIGN else base.data
+        return self.site.live_content(path) if base.kind is BaseKind.FOREIGN else base.content
 
     def fold(self, id_: str, diffs: tuple[SourceDiff, ...]) -> None:
         fold = fold_diffs([file for diff in diffs for file in diff.files], self.read)
@@ -123,7 +123,7 @@ def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View, by_id: M
 
 def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, str]:
     """The verdict of an entry with a receipt, from hashes alone."""
-    paths = [file.path for diff in candidate.recorded for file in diff.files]
+    paths = [path for diff in candidate.recorded for file in diff.files for path in file.paths]
     absent = [diff.distribution for diff in candidate.recorded if diff.distribution not in site.distributions]
     if absent:
         return Verdict.LOST, f"{absent[0]} is not installed here any more"
@@ -189,16 +189,15 @@ def _fit_files(
     for diff in diffs:
         distribution = site.distributions.get(diff.distribution)
         for file in diff.files:
-            live = site.snapshot.files.get(file.path)
+            seen = next((path for path in reversed(file.paths) if site.snapshot.files.get(path)), file.path)
+            live = site.snapshot.files.get(seen)
             digest = live.sha256 if live is not None else None
-            clean = pristine(distribution, file.path, digest) if distribution is not None else None
-            met, base = view.read(file.path), site.bases[file.path]
-            report = judge_fit(file, met)
-            built_in = _in_the_build(site, distribution, file, base)
+            clean = pristine(distribution, seen, digest) if distribution is not None else None
+            report = fit_of(file, view.read)
+            built_in = _in_the_build(site, distribution, file)
             fit = Fit.PRESENT if built_in else report.fit
             match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
-            obstacle = site.snapshot.problems.get(file.path) or site.bases[file.path].reason
-            obstacle = obstacle or outside(site, diff.distribution, file)
+            obstacle = _obstacle(site, file) or outside(site, diff.distribution, file)
             findings.append(
                 FileFinding(
                     path=file.path,
@@ -209,17 +208,29 @@ def _fit_files(
                     hunks=match.hunks,
                     obstacle=obstacle,
                     reason=match.reason,
+                    old_path=file.old_path,
                 )
             )
     return _worst([finding.fit for finding in findings]), tuple(findings)
 
 
-def _in_the_build(site: SiteFacts, distribution: Distribution | None, file: FileDiff, base: Base) -> bool:
+def _obstacle(site: SiteFacts, file: FileDiff) -> str | None:
+    for path in file.paths:
+        reason = site.snapshot.problems.get(path) or site.bases[path].reason
+        if reason is not None:
+            return reason if path == file.path else f"{path}: {reason}"
+    return None
+
+
+def _in_the_build(site: SiteFacts, distribution: Distribution | None, file: FileDiff) -> bool:
     """The change is in the base bytes, and these are what RECORD lists."""
-    if distribution is None or base.kind is BaseKind.FOREIGN:
+    if distribution is None or any(site.bases[path].kind is BaseKind.FOREIGN for path in file.paths):
         return False
-    digest = None if base.data is None else sha256_hex(base.data)
-    return pristine(distribution, file.path, digest) is True and judge_fit(file, base.data).fit is Fit.PRESENT
+    data = site.bases[file.path].data
+    digest = None if data is None else sha256_hex(data)
+    if pristine(distribution, file.path, digest) is not True:
+        return False
+    return fit_of(file, site.base_content).fit is Fit.PRESENT
 
 
 def _worst(fits: Sequence[Fit]) -> Fit:

@@ -11,27 +11,36 @@ from patchctl.verdict.facts import SiteFacts, SourceDiff
 
 
 def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
-    """Return why ``file`` is not the distribution's to change; None when it is.
+    """Return why ``file`` is not the distribution's to change; None when it is. Of a rename both names count.
 
     A patch may touch only files of the distribution it names, and files it adds itself.
 
     The rule rests on RECORD. Without one (a Debian package, some conda builds) the file must lie in one of the
     distribution's top-level packages, and the shell warns that hashes alone decide.
     """
+    for path in file.paths:
+        brings = file.kind is ChangeKind.ADD or (file.kind is ChangeKind.RENAME and path == file.path)
+        reason = _outside(site, distribution, path, brings=brings)
+        if reason is not None:
+            return reason if path == file.path else f"{path}: {reason}"
+    return None
+
+
+def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> str | None:
     found = site.distributions.get(distribution)
     if found is None:
         return f"{distribution} is not installed here"
-    top = file.path.split("/", 1)[0]
-    fact = site.ledger.files.get(file.path)
+    top = path.split("/", 1)[0]
+    fact = site.ledger.files.get(path)
     if fact is not None and fact.distribution == distribution:
         return None
     if found.record is None:
         return None if top in site.tops.get(distribution, ()) else f"{top} is not a package of {distribution}"
-    if file.path in found.record:
+    if path in found.record:
         return None
-    if file.kind is ChangeKind.ADD:
+    if brings:
         return None if _has_top(found, top) else f"{top} is not a package of {distribution}"
-    if site.snapshot.files.get(file.path) is None:
+    if site.snapshot.files.get(path) is None:
         return None  # "missing" says it better
     return f"it is not listed in RECORD of {distribution}"
 
@@ -48,9 +57,12 @@ def standing(site: SiteFacts, id_: str, diffs: Sequence[SourceDiff]) -> tuple[So
         diffs: what was applied.
     """
 
+    def carries(path: str) -> bool:
+        fact = site.ledger.files.get(path)
+        return fact is not None and id_ in fact.entries and site.bases[path].kind is BaseKind.RECORDED
+
     def stands(file: FileDiff) -> bool:
-        fact = site.ledger.files.get(file.path)
-        return fact is not None and id_ in fact.entries and site.bases[file.path].kind is BaseKind.RECORDED
+        return all(carries(path) for path in file.paths)
 
     parts = (diff._replace(files=tuple(file for file in diff.files if stands(file))) for diff in diffs)
     return tuple(part for part in parts if part.files)

@@ -1,0 +1,277 @@
+"""Entries that rename files, edit what they rename, or change whether a file is executable: in, out, and in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.registries import add_entry, make_diff, make_registry
+from tests.running import Desk, tree
+from tests.sites import install, make_site
+
+BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
+LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
+HIGH = BASE.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
+BOTH = LOW.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
+OLD, NEW = "vllm/old.py", "vllm/moved/new.py"
+MOVE = f"diff --git a/{OLD} b/{NEW}\nrename from {OLD}\nrename to {NEW}\n".encode()
+TOOL = "vllm/tool.py"
+MODE = f"diff --git a/{TOOL} b/{TOOL}\nold mode 100644\nnew mode 100755\n".encode()
+
+
+def edited(before: bytes, after: bytes) -> bytes:
+    """The rename, with hunks that turn ``before`` into ``after``."""
+    hunks = make_diff({"x": (before, after)}).split(b"\n", 2)[2]
+    return MOVE + f"--- a/{OLD}\n+++ b/{NEW}\n".encode() + hunks
+
+
+def make_desk(where: Path, **diffs: bytes) -> Desk:
+    """A site with the files, and one default entry per diff, in the order given."""
+    site = make_site(where, {OLD: BASE, TOOL: b"tool = 1\n", "vllm/other.py": b"other = 1\n"}, build="0.25.1")
+    (site / OLD).chmod(0o640)
+    registry = make_registry(where / "registry")
+    for id_, diff in diffs.items():
+        add_entry(registry, id_, diff)
+    return Desk(site=site, registry=registry)
+
+
+def state(desk: Desk, id_: str) -> tuple[str, str]:
+    patch = desk.json("status", id_).patch(id_)
+    return patch["verdict"], patch["action"]
+
+
+@pytest.mark.parametrize(("diff", "result"), [(MOVE, BASE), (edited(BASE, LOW), LOW)], ids=["bare", "edited"])
+def test_a_rename_goes_in_and_comes_out_byte_for_byte(tmp_path: Path, diff: bytes, result: bytes) -> None:
+    desk = make_desk(tmp_path, move=diff)
+    before = tree(desk.site)
+    assert state(desk, "move") == ("applicable", "apply")
+    done = desk.json("apply")
+    assert done.code == 0
+    edits = {edit["path"]: edit["kind"] for edit in done.document["transaction"]["files"]}
+    assert edits == {OLD: "delete", NEW: "add"}
+    assert not (desk.site / OLD).exists()
+    assert (desk.site / NEW).read_bytes() == result
+    assert (desk.site / NEW).stat().st_mode & 0o777 == 0o640, "the file keeps its mode under its new name"
+    assert state(desk, "move") == ("applied", "none")
+    assert desk.run("check").code == 0
+    assert desk.json("apply").document["transaction"] is None
+    assert desk.run("revert", "move").code == 0
+    assert tree(desk.site) == before
+
+
+def test_the_json_names_both_sides_of_a_rename(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=edited(BASE, LOW))
+    (file,) = desk.json("status").patch("move")["files"]
+    assert (file["path"], file["old_path"], file["fit"], file["pristine"]) == (NEW, OLD, "applicable", True)
+    desk.run("apply")
+    (file,) = desk.json("status").patch("move")["files"]
+    assert (file["path"], file["old_path"], file["pristine"]) == (NEW, OLD, None)
+
+
+def test_a_rename_never_overwrites(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=MOVE)
+    (desk.site / NEW).parent.mkdir()
+    (desk.site / NEW).write_bytes(b"theirs\n")
+    before = tree(desk.site)
+    assert state(desk, "move") == ("conflict", "port")
+    done = desk.run("apply", "move")
+    assert done.code == 1
+    assert "there is such a file already" in done.err
+    assert tree(desk.site) == before
+
+
+def test_a_rename_whose_file_is_gone_is_missing(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=MOVE)
+    (desk.site / OLD).unlink()
+    assert state(desk, "move") == ("missing", "port")
+    assert desk.run("apply").code == 1
+
+
+def test_a_rename_that_somebody_made_by_hand_is_recognised_and_never_made_twice(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=edited(BASE, LOW))
+    (desk.site / NEW).parent.mkdir()
+    (desk.site / OLD).rename(desk.site / NEW)
+    (desk.site / NEW).write_bytes(LOW)
+    assert state(desk, "move") == ("present", "adopt")
+    assert desk.run("apply").code == 1
+
+
+def test_a_rename_that_the_build_carries_is_not_needed(tmp_path: Path) -> None:
+    site = make_site(tmp_path, {NEW: LOW})
+    add_entry(make_registry(tmp_path / "registry"), "move", edited(BASE, LOW))
+    patch = Desk(site=site, registry=tmp_path / "registry").json("status").patch("move")
+    assert (patch["need"], patch["action"]) == ("fixed", "none")
+
+
+@pytest.mark.parametrize("names", [("vllm/old.py", "numpy/new.py"), ("numpy/core.py", "vllm/new.py")])
+def test_a_rename_stays_within_its_distribution(tmp_path: Path, names: tuple[str, str]) -> None:
+    old, new = names
+    diff = f"diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n".encode()
+    desk = make_desk(tmp_path, move=diff)
+    install(desk.site, {"numpy/core.py": BASE}, name="numpy", build="1.0")
+    before = tree(desk.site)
+    assert desk.json("status").patch("move")["action"] == "inspect"
+    done = desk.run("apply", "move")
+    assert done.code == 1
+    assert tree(desk.site) == before
+
+
+def test_an_edit_of_the_new_name_comes_back_as_drift(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=MOVE)
+    desk.run("apply")
+    (desk.site / NEW).write_bytes(LOW)
+    before = tree(desk.site)
+    assert state(desk, "move") == ("drifted", "inspect")
+    assert desk.run("revert", "move").code == 1
+    assert tree(desk.site) == before
+
+
+def test_after_a_reinstall_of_the_old_name_the_rename_is_lost_and_comes_back(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=edited(BASE, LOW))
+    desk.run("apply")
+    (desk.site / OLD).write_bytes(BASE)
+    assert state(desk, "move") == ("lost", "apply")
+    assert desk.run("apply").code == 0
+    assert not (desk.site / OLD).exists()
+    assert (desk.site / NEW).read_bytes() == LOW
+    assert desk.run("check").code == 0
+
+
+class TestStacks:
+    """A rename above or below another entry on the same file."""
+
+    @pytest.fixture
+    def stacked(self, tmp_path: Path) -> Desk:
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        add_entry(desk.registry, "a-low", make_diff({OLD: (BASE, LOW)}))
+        add_entry(desk.registry, "b-move", edited(BASE, HIGH), requires=["a-low"])
+        add_entry(desk.registry, "c-tail", make_diff({NEW: (BOTH, BOTH + b"tail = 1\n")}), requires=["b-move"])
+        return desk
+
+    def test_they_go_in_together_and_come_out_together(self, stacked: Desk) -> None:
+        before = tree(stacked.site)
+        assert stacked.run("apply").code == 0
+        assert (stacked.site / NEW).read_bytes() == BOTH + b"tail = 1\n"
+        assert stacked.run("check").code == 0
+        assert stacked.run("revert", "--all").code == 0
+        assert tree(stacked.site) == before
+
+    def test_what_stands_on_the_new_name_keeps_the_rename_in(self, stacked: Desk) -> None:
+        stacked.run("apply")
+        before = tree(stacked.site)
+        assert stacked.run("revert", "b-move").code == 1
+        assert tree(stacked.site) == before
+        assert stacked.run("revert", "b-move", "c-tail").code == 0
+        assert (stacked.site / OLD).read_bytes() == LOW
+        assert not (stacked.site / NEW).exists()
+        assert not (stacked.site / NEW).parent.exists()
+
+    def test_the_entry_below_the_rename_comes_out_alone(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        add_entry(desk.registry, "a-low", make_diff({OLD: (BASE, LOW)}))
+        add_entry(desk.registry, "b-move", edited(BASE, HIGH))
+        before = tree(desk.site)
+        assert desk.run("apply").code == 0
+        assert (desk.site / NEW).read_bytes() == BOTH
+        assert desk.run("revert", "a-low").code == 0
+        assert (desk.site / NEW).read_bytes() == HIGH
+        assert not (desk.site / OLD).exists()
+        assert desk.run("check").code == 1, "a-low is due again"
+        assert desk.run("revert", "--all").code == 0
+        assert tree(desk.site) == before
+
+
+class TestModes:
+    """Git knows two modes, and what tells them apart is whether the owner may execute the file."""
+
+    @pytest.mark.parametrize(
+        ("before", "after"), [(0o644, 0o755), (0o600, 0o700), (0o664, 0o775), (0o440, 0o550), (0o640, 0o750)]
+    )
+    def test_whoever_may_read_may_execute_and_the_old_mode_comes_back(
+        self, tmp_path: Path, before: int, after: int
+    ) -> None:
+        desk = make_desk(tmp_path, mode=MODE)
+        (desk.site / TOOL).chmod(before)
+        old = tree(desk.site)
+        assert state(desk, "mode") == ("applicable", "apply")
+        done = desk.json("apply")
+        assert done.code == 0
+        (edit,) = done.document["transaction"]["files"]
+        assert (edit["kind"], edit["mode"], edit["before"]) == ("modify", f"{after:o}", edit["after"])
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == after
+        assert state(desk, "mode") == ("applied", "none")
+        assert desk.run("check").code == 0
+        assert desk.run("revert", "mode").code == 0
+        assert tree(desk.site) == old
+
+    def test_a_dry_run_shows_it_as_git_does(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, mode=MODE)
+        done = desk.run("apply", "--dry-run")
+        assert f"diff --git a/{TOOL} b/{TOOL}\nold mode 100644\nnew mode 100755\n" in done.out
+
+    def test_a_file_that_is_executable_already_is_not_changed(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, mode=MODE)
+        (desk.site / TOOL).chmod(0o755)
+        patch = desk.json("status").patch("mode")
+        assert (patch["need"], patch["action"]) == ("fixed", "none"), "the file is what RECORD lists, and executable"
+        assert desk.run("apply").code == 0
+
+    def test_content_and_mode_go_together(self, tmp_path: Path) -> None:
+        hunks = make_diff({TOOL: (b"tool = 1\n", b"tool = 1\nmore = 2\n")})
+        desk = make_desk(tmp_path, mode=MODE + hunks)
+        before = tree(desk.site)
+        assert desk.run("apply").code == 0
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o755
+        assert desk.run("revert", "mode").code == 0
+        assert tree(desk.site) == before
+        (desk.site / TOOL).chmod(0o755)
+        assert state(desk, "mode") == ("partial", "port")
+        assert "the mode of the file is not the one that the diff changes" in desk.run("apply", "mode").err
+
+    def test_a_chmod_after_the_patch_is_drift(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, mode=MODE + make_diff({TOOL: (b"tool = 1\n", b"tool = 1\nmore = 2\n")}))
+        desk.run("apply")
+        (desk.site / TOOL).chmod(0o644)
+        assert state(desk, "mode") == ("drifted", "inspect")
+        assert "its mode was changed after patchctl changed it" in desk.run("status").out
+
+    def test_a_chmod_back_loses_a_change_of_mode_alone(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, mode=MODE)
+        desk.run("apply")
+        (desk.site / TOOL).chmod(0o644)
+        assert state(desk, "mode") == ("lost", "apply")
+        assert desk.run("apply").code == 0
+        assert desk.run("check").code == 0
+
+    def test_another_entry_leaves_the_operators_mode_alone(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, text=make_diff({TOOL: (b"tool = 1\n", b"tool = 1\nmore = 2\n")}))
+        desk.run("apply")
+        (desk.site / TOOL).chmod(0o755)
+        assert state(desk, "text") == ("applied", "none")
+        assert desk.json("apply").document["transaction"] is None
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o755
+
+    def test_of_two_entries_on_one_file_each_comes_out_alone(self, tmp_path: Path) -> None:
+        text = make_diff({TOOL: (b"tool = 1\n", b"tool = 1\nmore = 2\n")})
+        desk = make_desk(tmp_path, mode=MODE, text=text)
+        before = tree(desk.site)
+        assert desk.run("apply").code == 0
+        assert desk.run("revert", "mode").code == 0
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o644
+        assert (desk.site / TOOL).read_bytes() == b"tool = 1\nmore = 2\n"
+        assert desk.run("apply").code == 0
+        assert desk.run("revert", "text").code == 0
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o755
+        assert desk.run("revert", "mode").code == 0
+        assert tree(desk.site) == before
+
+    def test_a_mode_that_changes_between_plan_and_write_stops_the_change(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, mode=MODE)
+        desk.run("apply")
+        (desk.site / TOOL).chmod(0o775)
+        assert state(desk, "mode") == ("applied", "none"), "only the executable bit is ours"
+        assert desk.run("revert", "mode").code == 0
+        assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o644
