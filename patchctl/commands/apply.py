@@ -14,9 +14,9 @@ from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import Receipt, ReceiptDiff
 from patchctl.plan import Layer
-from patchctl.verdict import Action, Assessment, Need, Verdict, blocked_by
+from patchctl.verdict import DUE, Action, Assessment, Need, Verdict, blocked_by
 
-_STUCK = frozenset({Action.ADOPT, Action.PORT, Action.INSPECT})
+_STUCK = DUE - {Action.APPLY}
 
 
 def apply(

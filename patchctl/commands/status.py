@@ -11,9 +11,7 @@ from patchctl.commands.stack import concerns, named_assessments
 from patchctl.errors import Outcome, Problem
 from patchctl.patch import Kind
 from patchctl.transaction import JournalState
-from patchctl.verdict import Action, Assessment, Need
-
-_DUE = frozenset({Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT})
+from patchctl.verdict import DUE, Action, Assessment, Need
 
 
 def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False) -> Report:
@@ -42,7 +40,7 @@ def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Rep
         return _report("check", scene, place, ids, Outcome.UNFINISHED, everything=False)
     report = _report("check", scene, place, ids, Outcome.OK, everything=False)
     outcome = Outcome.OK
-    if any(found.action in _DUE or (strict and _advice(found)) for found in report.assessments):
+    if any(found.action in DUE or (strict and _advice(found)) for found in report.assessments):
         outcome = Outcome.ATTENTION
     if any(not ids or problem.patch in ids for problem in scene.errors):
         outcome = outcome.worse(Outcome.CANNOT_ANSWER)

@@ -6,7 +6,7 @@ from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
 from patchctl.patch import Avoid
-from patchctl.verdict import Action, Assessment, Need
+from patchctl.verdict import DUE, Action, Assessment, Need
 
 FIX_WORDS = {
     "absent": "not in this build",
@@ -17,8 +17,6 @@ FIX_WORDS = {
     "unknown": "cannot be told",
 }
 """What the status of an upstream fix means to an operator."""
-
-_DUE = (Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT)
 
 
 def changed_mode(edit: FileEdit) -> int | None:
@@ -41,7 +39,7 @@ def summary(report: Report) -> tuple[str, ...]:
     """The last line of ``status`` and ``check``: how much is due, and the command to run."""
     if report.command not in {"status", "check"} or report.journal is not None:
         return ()
-    due = [found for found in report.assessments if found.action in _DUE]
+    due = [found for found in report.assessments if found.action in DUE]
     held = [found for found in report.assessments if found.need is Need.HELD]
     retire = [found for found in report.assessments if found.action is Action.RETIRE]
     lines = []

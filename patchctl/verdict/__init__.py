@@ -5,13 +5,24 @@
 """
 
 from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
-from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
+from patchctl.verdict.facts import (
+    DUE,
+    Action,
+    Assessment,
+    Candidate,
+    FileFinding,
+    Need,
+    SiteFacts,
+    SourceDiff,
+    Verdict,
+)
 from patchctl.verdict.fold import Fold, fold_diffs, misfit_words, taken_out
 from patchctl.verdict.judge import assess
 from patchctl.verdict.need import blocked_by
 from patchctl.verdict.scope import outside, standing
 
 __all__ = [
+    "DUE",
     "Action",
     "Assessment",
     "Base",

@@ -59,6 +59,10 @@ class Action(str, Enum):
     NONE = "none"
 
 
+DUE = frozenset({Action.APPLY, Action.ADOPT, Action.PORT, Action.INSPECT})
+"""The actions that ``check`` fails for; the others are advice."""
+
+
 class SourceDiff(NamedTuple):
     """One diff of an entry, parsed, with where it came from.
 
