@@ -285,6 +285,17 @@ class TestReplacing:
         assert board.read(F1) == patched("c")
         assert board.run("check") == 0
 
+    def test_what_a_chain_replaced_does_not_come_back(self, board: Board) -> None:
+        """The entry between them was never applied; with ``--all`` the first of the chain used to come up again."""
+        board.entry("one", F1, letter="a", default=False)
+        board.entry("two", F2, letter="b", default=False, replaces=["one"])
+        board.entry("three", F3, letter="c", default=False, replaces=["two"], conflicts=["one", "two"])
+        assert board.run("apply", "--all") == 0
+        assert board.run("check") == 0
+        assert board.run("apply", "--all") == 0
+        assert (board.read(F1), board.read(F3)) == (BASE, patched("c"))
+        assert board.run("apply", "one") == 1
+
     def test_a_held_entry_is_not_taken_out(self, board: Board) -> None:
         board.entry("old", F1, letter="a")
         assert board.run("apply") == 0

@@ -77,7 +77,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
             refused.append(problem)
     for found in chosen:
         for other in chosen:
-            if other.id in _replaced(scene, found):
+            if other.id in found.candidate.replaces:
                 refused.append(_replaced_problem(other.id, found.id))
     return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
 
@@ -167,7 +167,7 @@ def _propose(
     wanted = _with_required(scene, chosen)
     if not strict:
         # Of an old entry and the one that takes its place only the latter comes in, and the old one is no failure.
-        superseded = {id_ for found in wanted for id_ in _replaced(scene, found)}
+        superseded = {id_ for found in wanted for id_ in found.candidate.replaces}
         wanted = [found for found in wanted if found.id not in superseded]
         refused = [problem for problem in refused if problem.patch not in superseded]
     moved = {found.id: _moved(scene, found, clock, despite_fix=despite_fix) for found in wanted}
@@ -222,19 +222,6 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
     return ordered
 
 
-def _replaced(scene: Scene, found: Assessment) -> tuple[str, ...]:
-    """The entries whose place it takes, also over entries between them that were never applied."""
-    entries = {entry.id: entry for entry in scene.registry.entries}
-    waiting = list(found.candidate.patch.replaces) if found.candidate.patch is not None else []
-    replaced: list[str] = []
-    while waiting:
-        id_ = waiting.pop()
-        if id_ not in replaced:
-            replaced.append(id_)
-            waiting += entries[id_].replaces if id_ in entries else ()
-    return tuple(replaced)
-
-
 def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) -> Step:
     candidate = found.candidate
     diffs = candidate.due
@@ -269,7 +256,7 @@ def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) 
             moved=True,
             requires=candidate.requires,
             conflicts=patch.conflicts if patch is not None else (),
-            takes_out=_replaced(scene, found),
+            takes_out=candidate.replaces,
         ),
         receipt=receipt if old is None else receipt._replace(despite_fix=receipt.despite_fix or old.despite_fix),
     )

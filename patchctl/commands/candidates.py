@@ -6,7 +6,7 @@ and the question is whether the bytes would take it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from patchctl.build import BuildId, MatchOutcome, MatchRule, choose, parse_build
@@ -16,7 +16,7 @@ from patchctl.evidence import FixFinding
 from patchctl.ledger import read_patch
 from patchctl.model import LedgerState, Receipt, ReceiptDiff, Target
 from patchctl.patch import Patch, Variant
-from patchctl.registry import Registry
+from patchctl.registry import Registry, replaced_ids
 from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
 _WEAKEST = (MatchRule.NONE, MatchRule.RANGE, MatchRule.LABEL, MatchRule.EXACT, MatchRule.ASSUMED)
@@ -248,6 +248,7 @@ def candidate_of(
     if selection.unknown or (selection.unusable and selection.receipt is None):
         return None
     usable = not selection.unusable
+    entries = {other.id: other.entry for other in selections if other.entry is not None}
     return Candidate(
         id=selection.id,
         patch=selection.entry,
@@ -258,7 +259,8 @@ def candidate_of(
         diffs=tuple(_nearest(diffs, site) for diffs in selection.options.values()) if usable else (),
         recorded=selection.recorded,
         fixes=fixes,
-        replaced_by=_replacement(selection, site, selections),
+        replaces=replaced_ids(selection.entry, entries) if selection.entry is not None else (),
+        replaced_by=_replacement(selection, site, selections, entries),
         assumed=selection.assumed,
         incomplete=_incomplete(selection, site),
         rebuilt=_facts_rebuilt(selection, site),
@@ -280,11 +282,15 @@ def _nearest(diffs: Sequence[SourceDiff], site: SiteFacts) -> SourceDiff:
     return diffs[0]
 
 
-def _replacement(selection: Selection, site: SiteFacts, selections: Sequence[Selection]) -> str | None:
-    """The entry that takes its place: it names it in ``replaces``, is wanted here or in already, and is not held."""
+def _replacement(
+    selection: Selection, site: SiteFacts, selections: Sequence[Selection], entries: Mapping[str, Patch]
+) -> str | None:
+    """The entry that takes its place: it replaces it, is wanted here or in already, and is not held."""
     for other in selections:
         entry = other.entry
-        if entry is None or selection.id not in entry.replaces or other.unusable or other.id in site.ledger.holds:
+        if entry is None or other.unusable or other.id in site.ledger.holds:
+            continue
+        if selection.id not in replaced_ids(entry, entries):
             continue
         if other.rule is not MatchRule.NONE and (entry.default or other.receipt is not None):
             return other.id

@@ -6,6 +6,7 @@ say of each other, ``use`` is what the other rooms get. What an entry means for 
 
 from patchctl.registry.folder import bundled_registry
 from patchctl.registry.load import load_registry
+from patchctl.registry.relations import replaced_ids
 from patchctl.registry.use import Registry, RegistryRoot
 
-__all__ = ["Registry", "RegistryRoot", "bundled_registry", "load_registry"]
+__all__ = ["Registry", "RegistryRoot", "bundled_registry", "load_registry", "replaced_ids"]

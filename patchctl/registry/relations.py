@@ -45,6 +45,17 @@ def check_relations(patches: Sequence[Patch]) -> tuple[tuple[Patch, ...], tuple[
     return tuple(working), tuple(findings)
 
 
+def replaced_ids(patch: Patch, by_id: Mapping[str, Patch]) -> tuple[str, ...]:
+    """Return the ids of the entries whose place ``patch`` takes, also over entries between them."""
+    waiting, replaced = list(patch.replaces), dict[str, None]()
+    while waiting:
+        id_ = waiting.pop()
+        if id_ not in replaced:
+            replaced[id_] = None
+            waiting += by_id[id_].replaces if id_ in by_id else ()
+    return tuple(replaced)
+
+
 def _without(patches: Sequence[Patch], findings: Sequence[Finding]) -> list[Patch]:
     refused = {(finding.patch.registry, finding.patch.folder) for finding in findings if not finding.usable}
     return [patch for patch in patches if (patch.registry, patch.folder) not in refused]

@@ -102,6 +102,7 @@ class Candidate(NamedTuple):
         diffs: the registry's diffs for this build; for an unmatched entry its nearest, to see whether they fit.
         recorded: the diffs that were applied, from the ledger's own store.
         fixes: upstream changes, judged on base bytes.
+        replaces: ids whose place it takes, also over entries between them.
         replaced_by: an entry of this registry that takes its place here.
         assumed: build string the operator gave for it.
         incomplete: a distribution that it names is not installed here.
@@ -117,6 +118,7 @@ class Candidate(NamedTuple):
     diffs: tuple[SourceDiff, ...]
     recorded: tuple[SourceDiff, ...]
     fixes: tuple[FixFinding, ...]
+    replaces: tuple[str, ...] = ()
     replaced_by: str | None = None
     assumed: str | None = None
     incomplete: bool = False

@@ -152,7 +152,7 @@ def _fingerprint(site: SiteFacts, distribution: str) -> str | None:
 
 
 def _assess_over(ground: _View, candidate: Candidate, site: SiteFacts, by_id: Mapping[str, Candidate]) -> Assessment:
-    met = ground.without(candidate.patch.replaces if candidate.patch is not None else ())
+    met = ground.without(candidate.replaces)
     met.fold_required(candidate, by_id)
     return _assess_other(candidate, site, met)
 

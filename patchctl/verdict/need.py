@@ -163,8 +163,7 @@ def _clash(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | Non
     for other in neighbours.values():
         clash = other.id in _conflicts(candidate) or found.id in _conflicts(other.candidate)
         in_the_way = other.candidate.receipt is not None or other.need is Need.WANTED
-        replaced = candidate.patch is not None and other.id in candidate.patch.replaces
-        if clash and other.id != found.id and in_the_way and not replaced:
+        if clash and other.id != found.id and in_the_way and other.id not in candidate.replaces:
             return f"it conflicts with {other.id}: take one out and hold it"
     return None
 
