@@ -24,6 +24,8 @@ from tests.sites import install, make_site
 
 IDS = ("a", "b", "c")
 FILES = ("vllm/f1.py", "vllm/f2.py")
+MOVED = "vllm/moved/f2.py"
+"""Where an entry may rename the second file to."""
 BASE = b"".join(b"line_%d = 0\n" % number for number in range(40))
 SOME_IDS = st.sets(st.sampled_from(IDS), max_size=2)
 LONG = bool(os.environ.get("LONG_TESTS"))
@@ -57,11 +59,21 @@ class Stacks(RuleBasedStateMachine):
             self.write_entry(id_, set(FILES), set(), set(), set(), default=True)
 
     def write_entry(
-        self, id_: str, files: set[str], requires: set[str], conflicts: set[str], replaces: set[str], *, default: bool
+        self,
+        id_: str,
+        files: set[str],
+        requires: set[str],
+        conflicts: set[str],
+        replaces: set[str],
+        *,
+        default: bool,
+        moves: bool = False,
     ) -> None:
         self.revisions[id_] += 1
         revision = self.revisions[id_]
-        diff = make_diff({path: (BASE, marked(id_, revision)) for path in sorted(files)})
+        diff = b"".join(
+            self.section(path, marked(id_, revision), moves=moves and path == FILES[1]) for path in sorted(files)
+        )
         # Requirements and replacements point one way, so that the registry has no circle to refuse.
         earlier = set(IDS[: IDS.index(id_)])
         add_entry(
@@ -74,6 +86,13 @@ class Stacks(RuleBasedStateMachine):
             conflicts=sorted(conflicts - {id_} - requires),
             replaces=sorted(replaces & earlier - requires),
         )
+
+    def section(self, path: str, after: bytes, *, moves: bool) -> bytes:
+        diff = make_diff({path: (BASE, after)})
+        if not moves:
+            return diff
+        git = f"diff --git a/{path} b/{MOVED}\nrename from {path}\nrename to {MOVED}\n".encode()
+        return git + diff.replace(f"+++ b/{path}".encode(), f"+++ b/{MOVED}".encode())
 
     def run(self, *arguments: str) -> Done:
         done = self.desk.json(*arguments)
@@ -92,18 +111,36 @@ class Stacks(RuleBasedStateMachine):
         conflicts=SOME_IDS,
         replaces=SOME_IDS,
         default=st.booleans(),
+        moves=st.booleans(),
     )
     def publish(
-        self, id_: str, files: set[str], requires: set[str], conflicts: set[str], replaces: set[str], default: bool
+        self,
+        id_: str,
+        files: set[str],
+        requires: set[str],
+        conflicts: set[str],
+        replaces: set[str],
+        default: bool,
+        moves: bool,
     ) -> None:
-        self.write_entry(id_, files, requires, conflicts, replaces, default=default)
+        self.write_entry(id_, files, requires, conflicts, replaces, default=default, moves=moves)
 
     @rule(path=st.sampled_from(FILES), accident=st.sampled_from(["restore", "edit", "unedit"]))
     def accident(self, path: str, accident: str) -> None:
-        file = self.site / path
-        data = file.read_bytes()
+        file = self.site / (MOVED if path == FILES[1] and accident == "edit" and self.is_moved() else path)
+        if not file.exists() and accident != "restore":
+            return
+        data = file.read_bytes() if file.exists() else b""
         after = {"restore": BASE, "edit": data + b"mine\n", "unedit": data.replace(b"mine\n", b"")}
         file.write_bytes(after[accident])
+
+    def is_moved(self) -> bool:
+        return (self.site / MOVED).exists()
+
+    def contents(self, path: str) -> list[bytes]:
+        """What is at the names that a file may have."""
+        names = (path, MOVED) if path == FILES[1] else (path,)
+        return [(self.site / name).read_bytes() for name in names if (self.site / name).exists()]
 
     @rule()
     def upgrade(self) -> None:
@@ -156,15 +193,17 @@ class Stacks(RuleBasedStateMachine):
         receipts = {receipt["id"]: receipt["revision"] for receipt in ledger["receipts"]}
         patches = {patch["id"]: patch for patch in self.run("status", "--all").document["patches"]}
         for path in FILES:
-            data = (self.site / path).read_bytes()
-            found = marks(data)
-            assert len({id_ for id_, _ in found}) == len(found)
-            if b"mine\n" not in data:
-                assert found <= set(receipts.items()), f"{path} carries what no receipt knows"
+            carried: set[tuple[str, int]] = set()
+            for data in self.contents(path):
+                found = marks(data)
+                carried |= found
+                assert len({id_ for id_, _ in found}) == len(found)
+                if b"mine\n" not in data:
+                    assert found <= set(receipts.items()), f"{path} carries what no receipt knows"
             for id_, revision in receipts.items():
                 diff = (self.site / ".patchctl/patches" / digest(ledger, id_)).read_bytes()
                 if patches[id_]["verdict"] == "applied" and path.encode() in diff:
-                    assert (id_, revision) in found, f"{path} does not carry {id_}"
+                    assert (id_, revision) in carried, f"{path} does not carry {id_}"
 
 
 def digest(ledger: dict[str, Any], id_: str) -> str:
