@@ -276,6 +276,14 @@ class TestReplacing:
         assert board.run("apply", "old", "new") == 1
         assert board.read(F1) == patched("b")
 
+    def test_one_that_is_in_already_is_not_taken_out_by_a_command_that_names_it(self, board: Board) -> None:
+        board.entry("old", F1, letter="a")
+        assert board.run("apply") == 0
+        board.entry("new", F1, letter="b", replaces=["old"])
+        assert board.run("apply", "old", "new") == 1
+        assert board.read(F1) == patched("a")
+        assert board.run("apply", "new") == 0
+
     def test_a_chain_takes_out_what_is_in(self, board: Board) -> None:
         board.entry("one", F1, letter="a")
         assert board.run("apply") == 0

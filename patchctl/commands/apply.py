@@ -66,7 +66,8 @@ def apply(
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool) -> Proposal:
     chosen, refused, notes = [], [], []
-    for found in named_assessments(scene, ids):
+    named = named_assessments(scene, ids)
+    for found in named:
         if found.verdict is Verdict.APPLIED and not found.candidate.newer:
             notes.append(f"{found.id} is applied already; nothing about it changes")
             continue
@@ -76,7 +77,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
         else:
             refused.append(problem)
     for found in chosen:
-        for other in chosen:
+        for other in named:
             if other.id in found.candidate.replaces:
                 refused.append(_replaced_problem(other.id, found.id))
     return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
