@@ -12,6 +12,8 @@ import pytest
 
 from patchctl.diff import ChangeKind, FileDiff, Hunk, parse_diff
 from patchctl.match import Direction, Fit, judge_fit, locate, splice
+from patchctl.model import Content
+from patchctl.verdict import fold_diffs
 from tests.diffs import unified
 from tests.wheels import WheelUnavailableError, slim_wheel
 
@@ -68,14 +70,15 @@ def test_every_modified_module_on_the_right_base() -> None:
     assert len(changed) >= 5
 
 
-def git_diff(old: Modules, new: Modules, folder: Path) -> bytes:
+def git_diff(old: Modules, new: Modules, folder: Path, *, renames: bool = False) -> bytes:
     """One git diff from ``old`` to ``new``, modules that are equal left out."""
     for name, tree in (("a", old), ("b", new)):
         for path, content in tree.items():
             if old.get(path) != new.get(path):
                 (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name / path).write_bytes(content)
-    command = ["git", "diff", "--no-index", "--no-renames", "--no-prefix", "--full-index", "a", "b"]
+    how = ["--find-renames=60%", "-l0"] if renames else ["--no-renames"]
+    command = ["git", "diff", "--no-index", *how, "--no-prefix", "--full-index", "a", "b"]
     return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
 
 
@@ -91,6 +94,28 @@ def test_the_git_diff_of_a_whole_release_on_the_right_base(tmp_path: Path) -> No
     kinds = Counter(file.kind.value for file in files)
     print(f"\n0.24.0 -> 0.25.0: {dict(kinds)}, {sum(len(file.hunks) for file in files)} hunks, all exact")
     assert min(kinds[kind.value] for kind in ChangeKind) > 0
+
+
+@needs_git
+def test_the_git_diff_of_a_whole_release_with_its_renames(tmp_path: Path) -> None:
+    old, new = modules("0.23.0"), modules("0.24.0")
+    # two trees beside each other: git names a rename with their folders, which a diff within one tree does not have
+    diff = git_diff(old, new, tmp_path, renames=True).replace(b"\nrename from a/", b"\nrename from ")
+    files = parse_diff(diff.replace(b"\nrename to b/", b"\nrename to "))
+    moved = [file for file in files if file.kind is ChangeKind.RENAME]
+    fold = fold_diffs(files, lambda path: Content(data=old[path]) if path in old else None)
+    assert fold.fits
+    after = {path: Content(data=data) for path, data in old.items()} | fold.contents
+    assert {path: content.data for path, content in after.items() if content is not None} == new
+    for file in moved:
+        assert file.old_path is not None
+        report = judge_fit(file, new[file.path])
+        assert report.fit is Fit.PRESENT
+        assert splice(file, new[file.path], report.reverse) == old[file.old_path]
+        assert judge_fit(file, None, source=old[file.old_path]).fit is Fit.APPLICABLE
+    edited = sum(bool(file.hunks) for file in moved)
+    print(f"\n0.23.0 -> 0.24.0: {len(moved)} renames, {edited} of them with edits, all exact")
+    assert edited > 0
 
 
 @needs_git
