@@ -275,3 +275,48 @@ class TestModes:
         assert state(desk, "mode") == ("applied", "none"), "only the executable bit is ours"
         assert desk.run("revert", "mode").code == 0
         assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o644
+
+
+class TestHalfARename:
+    """a renames what b changed before; then the old name is there again, or the new one is edited."""
+
+    @pytest.fixture
+    def desk(self, tmp_path: Path) -> Desk:
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        add_entry(desk.registry, "b-low", make_diff({OLD: (BASE, LOW)}))
+        add_entry(desk.registry, "c-move", edited(BASE, HIGH))
+        assert desk.run("apply").code == 0
+        return desk
+
+    def test_lines_under_the_new_name_are_not_left_behind(self, desk: Desk) -> None:
+        (desk.site / OLD).write_bytes(BASE)
+        before = tree(desk.site)
+        assert (state(desk, "b-low"), state(desk, "c-move")) == (("lost", "apply"), ("lost", "apply"))
+        done = desk.run("revert", "b-low")
+        assert done.code == 1
+        assert "it carries c-move too, of which not everything stands any more" in done.err
+        assert tree(desk.site) == before
+        assert desk.run("revert", "b-low", "c-move").code == 0
+        assert (desk.site / OLD).read_bytes() == BASE
+        assert not (desk.site / NEW).exists()
+
+    def test_they_come_back_together(self, desk: Desk) -> None:
+        (desk.site / OLD).write_bytes(BASE)
+        assert desk.run("apply").code == 0
+        assert desk.run("check").code == 0
+        assert not (desk.site / OLD).exists()
+        assert (desk.site / NEW).read_bytes() == BOTH
+
+    def test_an_edit_under_the_new_name_is_drift_of_both(self, desk: Desk) -> None:
+        (desk.site / NEW).write_bytes(BOTH + b"mine\n")
+        assert (state(desk, "b-low"), state(desk, "c-move")) == (("drifted", "inspect"), ("drifted", "inspect"))
+        before = tree(desk.site)
+        assert desk.run("revert", "b-low").code == 1
+        assert tree(desk.site) == before
+
+    def test_the_rename_comes_out_from_above(self, desk: Desk) -> None:
+        assert desk.run("revert", "c-move").code == 0
+        assert (desk.site / OLD).read_bytes() == LOW
+        assert not (desk.site / NEW).exists()
+        assert state(desk, "b-low") == ("applied", "none")

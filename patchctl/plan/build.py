@@ -7,16 +7,14 @@ differs.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
 from patchctl.match import Match
-from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, sha256_hex
+from patchctl.model import FileEdit, FileFact
+from patchctl.plan.outcome import Folded, fresh_second, new_fact, swap_of
 from patchctl.plan.rules import Layer, Refusal, broken_rules
-from patchctl.verdict import Base, BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
-
-_PERMISSIONS = 0o777
+from patchctl.verdict import BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
 
 
 class Plan(NamedTuple):
@@ -35,15 +33,6 @@ class Plan(NamedTuple):
     landed: tuple[str, ...]
     refusals: tuple[Refusal, ...]
     last_second: int
-
-
-@dataclass(slots=True)
-class _Folded:
-    """The stack while it grows: what each path becomes, who touched it, whose file it is."""
-
-    contents: dict[str, Content | None]
-    entries: dict[str, tuple[str, ...]]
-    owners: dict[str, str]
 
 
 def build_plan(
@@ -74,7 +63,7 @@ def build_plan(
     Only files that the change concerns are planned at all: an entry that merely stays is folded where it shares a file
     with one that comes, goes or is renewed.
     """
-    folded = _Folded(contents={}, entries={}, owners={})
+    folded = Folded(contents={}, entries={}, owners={})
     concerned = _concerned(stack, site, leaving)
     landed: list[str] = []
     refusals = list(broken_rules(stack, leaving=leaving, satisfied=satisfied, held=held, unknown=unknown))
@@ -90,16 +79,17 @@ def build_plan(
             refusals.append(refusal)
     # A renewed entry leaves the files that only its old revision touched.
     gone = {*leaving, *(layer.id for layer in stack if layer.moved)}
-    refusals.extend(_stuck_leavers(gone, site, unknown))
-    second = _fresh_second(site, folded, now)
+    keepers = _keepers(stack)
+    refusals.extend(_stuck_leavers(gone, site, unknown, folded, keepers))
+    second = fresh_second(site, folded, now)
     edits, files = [], {}
     for path in sorted({*site.ledger.files, *folded.contents}):
         old = site.ledger.files.get(path)
         if old is not None and path not in concerned:
             files[path] = old
             continue
-        fact = _new_fact(path, old, site, folded, gone, missing_dirs)
-        edit = _edit(path, old, fact, site, folded, second)
+        fact = new_fact(path, old, site, folded, gone, keepers.get(path, set()) | set(unknown), missing_dirs)
+        edit = swap_of(path, old, fact, site, folded, second)
         if fact is not None:
             files[path] = fact
         if edit is not None:
@@ -155,7 +145,7 @@ def _not_ours(path: str, site: SiteFacts, unknown: Sequence[str]) -> str | None:
     return site.snapshot.problems.get(path)
 
 
-def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int | None) -> Refusal | None:
+def _fold_layer(layer: Layer, site: SiteFacts, folded: Folded, max_offset: int | None) -> Refusal | None:
     """Put one entry on top; leaves ``folded`` alone unless all of it fits."""
     diffs = [(source.distribution, file) for source in layer.diffs for file in source.files]
     fold = fold_diffs(
@@ -166,10 +156,12 @@ def _fold_layer(layer: Layer, site: SiteFacts, folded: _Folded, max_offset: int 
     if not fold.fits:
         return _why_not(layer, [file for _, file in diffs], fold.matches)
     folded.contents.update(fold.contents)
-    for distribution, path in ((distribution, path) for distribution, file in diffs for path in file.paths):
-        if layer.id not in folded.entries.get(path, ()):
-            folded.entries[path] = (*folded.entries.get(path, ()), layer.id)
-        folded.owners[path] = distribution
+    for distribution, file in diffs:
+        # what was in a file before it is renamed is in it under its new name too
+        inside = folded.entries.get(file.paths[0], ())
+        for path in file.paths:
+            folded.entries[path] = tuple(dict.fromkeys((*inside, *folded.entries.get(path, ()), layer.id)))
+            folded.owners[path] = distribution
     return None
 
 
@@ -181,133 +173,43 @@ def _why_not(layer: Layer, files: Sequence[FileDiff], matches: Sequence[Match]) 
     return Refusal(id=layer.id, path=file.path, reason=reason)
 
 
-def _stuck_leavers(leaving: Collection[str], site: SiteFacts, unknown: Sequence[str]) -> list[Refusal]:
+def _keepers(stack: Sequence[Layer]) -> dict[str, set[str]]:
+    """The entries that name a path in their diffs and will be in, or keep their receipt."""
+    keepers: dict[str, set[str]] = {}
+    for layer in stack:
+        for path in (path for file in _files(layer) for path in file.paths):
+            keepers.setdefault(path, set()).add(layer.id)
+    return keepers
+
+
+def _stuck_leavers(
+    leaving: Collection[str],
+    site: SiteFacts,
+    unknown: Sequence[str],
+    folded: Folded,
+    keepers: Mapping[str, set[str]],
+) -> list[Refusal]:
     """An entry cannot leave a file whose other content is somebody's edit, or an entry that nobody can fold."""
     refusals = []
     for path, fact in sorted(site.ledger.files.items()):
-        base = site.bases[path]
-        uninstalled = fact.distribution not in site.distributions and site.live_content(path) is None
-        if base.kind is BaseKind.FOREIGN and not uninstalled:
-            reason = base.reason or "edited by someone else"
-            refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
-        elif base.kind is BaseKind.RECORDED:
-            stay = [id_ for id_ in fact.entries if id_ in unknown and id_ not in leaving]
-            if stay:
-                reason = f"it carries {stay[0]}, whose applied diff cannot be read any more: take that out too"
-                refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in fact.entries if id_ in leaving]
+        going = [id_ for id_ in fact.entries if id_ in leaving]
+        staying = [id_ for id_ in fact.entries if id_ not in leaving]
+        half = [] if path in folded.contents else [id_ for id_ in staying if id_ in keepers.get(path, ())]
+        reason = _stuck(site, fact, [id_ for id_ in staying if id_ in unknown], half) if going else None
+        if reason is not None:
+            refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in going]
     return refusals
 
 
-def _fresh_second(site: SiteFacts, folded: _Folded, now: int) -> int:
-    """A whole second that no file concerned ever had as its modification time."""
-    taken = [site.ledger.last_second]
-    for path in folded.contents:
-        live = site.snapshot.files.get(path)
-        old = site.ledger.files.get(path)
-        if live is not None:
-            taken.append(live.meta.mtime_ns // 1_000_000_000)
-        if old is not None and old.base_mtime_ns is not None:
-            taken.append(old.base_mtime_ns // 1_000_000_000)
-    return max(now, *(second + 1 for second in taken))
-
-
-def _new_fact(
-    path: str,
-    old: FileFact | None,
-    site: SiteFacts,
-    folded: _Folded,
-    gone: set[str],
-    missing_dirs: Mapping[str, tuple[str, ...]],
-) -> FileFact | None:
-    """What the ledger shall say of the file afterwards; None: nothing any more."""
-    entries = folded.entries.get(path, ())
-    if not entries:
-        # Not folded: either its entries leave, or a lost or drifted entry keeps its receipt, and its fact with it.
-        stays = old is not None and any(id_ not in gone for id_ in old.entries)
-        return old._replace(entries=tuple(id_ for id_ in old.entries if id_ not in gone)) if old and stays else None
-    base = site.bases[path]
-    distribution = folded.owners[path]
-    installed = site.distributions.get(distribution)
-    meta = _base_meta(path, base, old, site)
-    recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
-    added, result = base.data is None, folded.contents[path]
-    return FileFact(
-        path=path,
-        distribution=distribution,
-        fingerprint=installed.fingerprint if installed is not None else None,
-        base=_digest(base.content),
-        result=_digest(result),
-        result_mode=_changed_mode(base.content, result),
-        base_mode=meta.mode if meta is not None else None,
-        base_mtime_ns=meta.mtime_ns if meta is not None else None,
-        created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
-        entries=entries,
-    )
-
-
-def _created(
-    path: str, recorded: tuple[str, ...] | None, site: SiteFacts, missing_dirs: Mapping[str, tuple[str, ...]]
-) -> tuple[str, ...]:
-    """The directories on the way to an added file that patchctl made, for whichever file it made them."""
-    made = {directory for fact in site.ledger.files.values() for directory in fact.created_dirs}
-    made |= set(missing_dirs.get(path, ())) | set(recorded or ())
-    return tuple(sorted((it for it in made if path.startswith(it + "/")), key=len, reverse=True))
-
-
-def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> FileMeta | None:
-    live = site.snapshot.files.get(path)
-    if base.kind is BaseKind.LIVE:
-        return live.meta if live is not None else None
-    if old is None or old.base_mode is None or old.base_mtime_ns is None:
+def _stuck(site: SiteFacts, fact: FileFact, unknown: Sequence[str], half: Sequence[str]) -> str | None:
+    """Why no entry can leave this file: ``unknown`` ones stay in it, or one that stands in it by ``half``."""
+    base = site.bases[fact.path]
+    uninstalled = fact.distribution not in site.distributions and site.live_content(fact.path) is None
+    if base.kind is BaseKind.FOREIGN and not uninstalled:
+        return base.reason or "edited by someone else"
+    if base.kind is not BaseKind.RECORDED:
         return None
-    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns)
-
-
-def _edit(
-    path: str, old: FileFact | None, fact: FileFact | None, site: SiteFacts, folded: _Folded, second: int
-) -> FileEdit | None:
-    """The swap that this file needs; None when it is as wanted, or nobody's business in this plan."""
-    base = site.bases[path]
-    if base.kind is BaseKind.FOREIGN or path in site.snapshot.problems:
-        return None
-    patched = path in folded.contents
-    if not patched and fact is not None:
-        return None
-    live = site.snapshot.files.get(path)
-    before = site.live_content(path)
-    after = folded.contents[path] if patched else base.content
-    if before == after or (before and after and before.data == after.data and _changed_mode(before, after) is None):
-        return None
-    restored = old if not patched and base.kind is BaseKind.RECORDED else None
-    before_mode = before.mode & _PERMISSIONS if before is not None else None
-    if after is None:
-        prune = old.created_dirs if old is not None and not patched else ()
-        data = before.data if before is not None else None
-        kind = EditKind.DELETE
-        return FileEdit(path=path, kind=kind, before=data, after=None, before_mode=before_mode, prune=prune)
-    if before is None or live is None:
-        mtime = restored.base_mtime_ns if restored is not None else second * 1_000_000_000
-        mode = restored.base_mode if restored is not None else after.mode & _PERMISSIONS
-        return FileEdit(path=path, kind=EditKind.ADD, before=None, after=after.data, mode=mode, mtime_ns=mtime)
-    # bytes that stay keep their time: byte code made for them is still theirs
-    mtime = live.meta.mtime_ns if before.data == after.data else second * 1_000_000_000
-    return FileEdit(
-        path=path,
-        kind=EditKind.MODIFY,
-        before=before.data,
-        after=after.data,
-        before_mode=before_mode,
-        mode=restored.base_mode if restored is not None else _changed_mode(before, after),
-        mtime_ns=restored.base_mtime_ns if restored is not None else mtime,
-    )
-
-
-def _changed_mode(before: Content | None, after: Content | None) -> int | None:
-    """The permission bits afterwards, where a file that stays becomes executable or ceases to be; None otherwise."""
-    if before is None or after is None or before.executable is after.executable:
-        return None
-    return after.mode & _PERMISSIONS
-
-
-def _digest(content: Content | None) -> str | None:
-    return None if content is None else sha256_hex(content.data)
+    if unknown:
+        return f"it carries {unknown[0]}, whose applied diff cannot be read any more: take that out too"
+    # the old name of a rename is back, and the new one still has all that was in the file
+    return f"it carries {half[0]} too, of which not everything stands any more: take that out too" if half else None

@@ -124,6 +124,8 @@ def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View, by_id: M
 def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, str]:
     """The verdict of an entry with a receipt, from hashes alone."""
     paths = [path for diff in candidate.recorded for file in diff.files for path in file.paths]
+    # a later entry may have renamed a file that this one changed: its lines are under the new name
+    paths += [path for path, fact in site.ledger.files.items() if candidate.id in fact.entries and path not in paths]
     absent = [diff.distribution for diff in candidate.recorded if diff.distribution not in site.distributions]
     if absent:
         return Verdict.LOST, f"{absent[0]} is not installed here any more"
