@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +65,31 @@ def patchctl(*arguments: str, env: Mapping[str, str] | None = None) -> Done:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Done(code=result.exit_code, out=result.stdout, err=result.stderr)
+
+
+def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:
+    """The raw bytes that the command writes to a terminal, stdout and stderr together."""
+    script = "import os,sys; from patchctl.cli import main; main()"
+    pid, master = pty.fork()
+    if pid == 0:
+        clean = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "PYTHONWARNINGS"}}
+        os.execve(
+            sys.executable,
+            [sys.executable, "-c", script, *arguments],
+            clean | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"},
+        )
+    out = b""
+    while True:
+        try:
+            chunk = os.read(master, 1 << 16)
+        except OSError:
+            break
+        if not chunk:
+            break
+        out += chunk
+    os.waitpid(pid, 0)
+    os.close(master)
+    return out
 
 
 def tree(root: Path, *, but: tuple[str, ...] = (".patchctl",)) -> dict[str, tuple[Any, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from patchctl.errors import Outcome
 from patchctl.render.escape import visible
 from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, Done, patchctl, tree
+from tests.running import Desk, Done, on_a_terminal, patchctl, tree
 from tests.sites import make_site, make_venv_layout
 
 PATH = "vllm/engine.py"
@@ -277,31 +276,6 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from strings(item)
-
-
-def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:
-    """The raw bytes that the command writes to a terminal, stdout and stderr together."""
-    script = "import os,sys; from patchctl.cli import main; main()"
-    pid, master = pty.fork()
-    if pid == 0:
-        clean = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "PYTHONWARNINGS"}}
-        os.execve(
-            sys.executable,
-            [sys.executable, "-c", script, *arguments],
-            clean | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"},
-        )
-    out = b""
-    while True:
-        try:
-            chunk = os.read(master, 1 << 16)
-        except OSError:
-            break
-        if not chunk:
-            break
-        out += chunk
-    os.waitpid(pid, 0)
-    os.close(master)
-    return out
 
 
 def live_controls(raw: bytes) -> list[str]:

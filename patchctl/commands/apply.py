@@ -14,7 +14,7 @@ from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import Receipt, ReceiptDiff
 from patchctl.plan import Layer
-from patchctl.verdict import DUE, Action, Assessment, Need, Verdict, blocked_by
+from patchctl.verdict import DUE, Action, Assessment, Need, Verdict, blocked_by, explained
 
 _STUCK = DUE - {Action.APPLY}
 
@@ -136,10 +136,11 @@ def _replaced_problem(old: str, new: str) -> Problem:
 
 
 def _stands_in_the_way(found: Assessment) -> Problem:
+    found = explained(found, named=True)
     hints = {
         Action.ADOPT: "reinstall the distribution to get its own file back, then apply",
         Action.INSPECT: "look at the file; to give the edit up, reinstall the distribution, then apply",
-        Action.PORT: f"patchctl show {found.id} prints the diff; it needs a variant cut for this build",
+        Action.PORT: f"patchctl status {found.id} shows what the files have instead, and what to do",
     }
     hint = hints.get(found.action)
     if found.need is Need.UNKNOWN_BUILD:

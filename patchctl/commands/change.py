@@ -14,6 +14,7 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
 from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
+from patchctl.verdict import explained
 
 Propose = Callable[[Scene], Proposal]
 
@@ -156,7 +157,9 @@ def _report(command: str, scene: Scene, draft: Draft, change: Change | None, nam
         command=command,
         outcome=outcome,
         target=scene.target,
-        assessments=tuple(found for found in scene.in_registry_order() if found.id in touched),
+        assessments=tuple(
+            explained(found, named=found.id in named) for found in scene.in_registry_order() if found.id in touched
+        ),
         named=tuple(named),
         everything=True,
         change=change,

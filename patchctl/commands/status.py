@@ -11,7 +11,7 @@ from patchctl.commands.stack import concerns, named_assessments
 from patchctl.errors import Outcome, Problem
 from patchctl.patch import Kind
 from patchctl.transaction import JournalState
-from patchctl.verdict import DUE, Action, Assessment, Need
+from patchctl.verdict import DUE, Action, Assessment, Need, explained
 
 
 def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False) -> Report:
@@ -63,7 +63,7 @@ def _report(
     if scene.journal is None and ids:
         named = {found.id for found in named_assessments(scene, ids)}
         shown = tuple(found for found in shown if found.id in named)
-    shown = tuple(found for found in shown if ids or concerns(found, place.distribution))
+    shown = tuple(explained(found, named=bool(ids)) for found in shown if ids or concerns(found, place.distribution))
     return Report(
         command=command,
         outcome=outcome,

@@ -57,7 +57,7 @@ def _judge(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) ->
 
 
 def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -> Fit:
-    is_old, is_new = _has_blob(content, diff.old_blob), _has_blob(content, diff.new_blob)
+    is_old, is_new = has_blob(content, diff.old_blob), has_blob(content, diff.new_blob)
     if is_old != is_new:
         return Fit.APPLICABLE if is_old else Fit.PRESENT
     if forward.exact != reverse.exact and not _is_inside(diff, forward, reverse):
@@ -98,7 +98,7 @@ def _resembles_result(diff: FileDiff, text: Text | None, forward: Match, reverse
     return False
 
 
-def _has_blob(content: bytes, blob: str | None) -> bool:
+def has_blob(content: bytes, blob: str | None) -> bool:
     """Tell whether git would name ``content`` by ``blob``, a sha1 id or the beginning of one."""
     if blob is None or len(blob) < SHORTEST_BLOB:
         return False

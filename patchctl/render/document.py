@@ -15,6 +15,7 @@ from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
 from patchctl.model import EvidenceItem, FileEdit, Fix, Target, sha256_hex
 from patchctl.patch import Patch
+from patchctl.render.misfit_document import explanation_of, hunks_of
 from patchctl.render.words import changed_mode
 from patchctl.verdict import Assessment, Need, SourceDiff
 
@@ -141,10 +142,8 @@ def _patch(found: Assessment) -> Json:
                 "pristine": file.pristine,
                 "sha256": file.sha256,
                 "reason": file.obstacle or file.reason,
-                "hunks": [
-                    {"number": hunk.number, "line": hunk.line, "offset": hunk.offset, "reason": hunk.reason}
-                    for hunk in file.hunks
-                ],
+                "explanation": explanation_of(file),
+                "hunks": hunks_of(file),
             }
             for file in found.files
         ],

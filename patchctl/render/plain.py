@@ -6,15 +6,21 @@ The first field names the kind of record; the fields after it are ``key=value`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from patchctl.commands import Change, Listing, Report
+from patchctl.match import Fit
 from patchctl.model import Fix, Target
 from patchctl.patch import Patch
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
 from patchctl.render.words import avoidance, changed_mode, evidence_text, one_line, restart_advice, summary
-from patchctl.verdict import Action, Assessment
+from patchctl.verdict import Action, Assessment, FileFinding
+
+if TYPE_CHECKING:
+    from patchctl.match.explain import HunkExplanation
+    from patchctl.match.script import ScriptLine
 
 
 def as_plain(report: Report) -> str:
@@ -34,7 +40,7 @@ def _lines(report: Report) -> Iterator[str]:
             yield from _entry(found)
             if report.change is None:
                 yield from _fixes(found)
-                yield from _misplaced(found)
+                yield from _misplaced(found, detailed=report.command == "status" and found.id in report.named)
     if report.change is not None:
         yield from _change(report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
@@ -63,18 +69,73 @@ def _entry(found: Assessment) -> Iterator[str]:
     )
 
 
-def _misplaced(found: Assessment) -> Iterator[str]:
+def _misplaced(found: Assessment, *, detailed: bool) -> Iterator[str]:
     """Where the diff does not fit, for whoever has to port it."""
-    if found.action not in {Action.ADOPT, Action.PORT, Action.INSPECT}:
+    if not detailed and found.action not in {Action.ADOPT, Action.PORT, Action.INSPECT}:
         return
     for file in found.files:
         if file.reason or file.obstacle:
             yield _record("misfit", found.id, file.path, f"reason={file.obstacle or file.reason}")
+        if file.explanation is not None:
+            yield from _explained(found, file, detailed=detailed)
+            continue
         for hunk in file.hunks:
             if hunk.reason is not None:
                 lines = ",".join(map(str, hunk.candidates)) or "-"
                 where = f"hunk={hunk.number}", f"reason={hunk.reason}", f"lines={lines}"
                 yield _record("misfit", found.id, file.path, *where)
+
+
+def _explained(found: Assessment, file: FileFinding, *, detailed: bool) -> Iterator[str]:
+    from patchctl.render.misfits import convert_command, file_words, todo_words
+
+    explanation = file.explanation
+    if explanation is None:
+        return
+    if explanation.line_ends is not None:
+        yield _record("misfit", found.id, file.path, "reason=line-ends", f"words={file_words(file)}")
+    if detailed:
+        yield from _script(found.id, file.path, "-", explanation.whole)
+    for hunk in explanation.hunks:
+        yield _hunk(found.id, file.path, hunk)
+        if detailed:
+            for line in hunk.change if hunk.state in {Fit.CONFLICT, Fit.UNDECIDED} else ():
+                yield _record("change", found.id, file.path, f"hunk={hunk.number}", _code(line))
+            yield from _script(found.id, file.path, str(hunk.number), hunk.script)
+    if detailed:
+        for text in (todo_words(found, file), convert_command(found, file)):
+            if text is not None:
+                yield _record("todo", found.id, file.path, text)
+
+
+def _hunk(id_: str, path: str, hunk: HunkExplanation) -> str:
+    before, after = hunk.before, hunk.after
+    looked = after if before.reason == "not-found" and after.reason != "not-found" else before
+    nearest = f"{hunk.line}-{hunk.line + hunk.length - 1}" if hunk.line is not None and hunk.length else "-"
+    return _record(
+        "misfit",
+        id_,
+        path,
+        f"hunk={hunk.number}",
+        f"reason={looked.reason if hunk.state is Fit.CONFLICT else hunk.state.value}",
+        f"lines={','.join(map(str, looked.candidates or filter(None, (before.line, after.line)))) or '-'}",
+        f"nearest={nearest}",
+        f"equal={hunk.equal}/{hunk.size}" if hunk.size else "equal=-",
+    )
+
+
+def _script(id_: str, path: str, hunk: str, script: Sequence[ScriptLine]) -> Iterator[str]:
+    for line in script:
+        where = f"hunk={hunk}", f"line={line.line or '-'}", f"mark={line.mark.value}"
+        cut = line.cut_before + line.cut_after
+        said = [f"remark={line.remark.value}"] if line.remark is not None else []
+        said += [f"cut={cut}"] if cut else []
+        text = f"{line.skipped} lines" if line.skipped else _code(line.text)
+        yield _record("line", id_, path, *where, *said, text)
+
+
+def _code(line: bytes) -> str:
+    return line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
 
 
 def _fixes(found: Assessment) -> Iterator[str]:

@@ -27,7 +27,7 @@ from patchctl.render.words import (
     restart_advice,
     summary,
 )
-from patchctl.verdict import Action, Assessment, FileFinding, Need, Verdict
+from patchctl.verdict import Action, Assessment, Need, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,7 +92,8 @@ def _print_all(console: Console, report: Report) -> None:
         _print_listing(console, report.listing)
     for found in report.assessments:
         if report.everything or concerns(found, report):
-            _print_entry(console, found, brief=_is_aside(found, report))
+            detailed = report.command == "status" and found.id in report.named
+            _print_entry(console, found, brief=_is_aside(found, report), detailed=detailed)
     if report.assessments and all(_is_aside(found, report) for found in report.assessments):
         console.print()
     if report.change is not None:
@@ -133,7 +134,7 @@ def _is_aside(found: Assessment, report: Report) -> bool:
     return report.change is not None or (report.command == "check" and found.action is Action.NONE)
 
 
-def _print_entry(console: Console, found: Assessment, *, brief: bool) -> None:
+def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: bool) -> None:
     from rich.text import Text
 
     state = found.verdict.value if found.verdict is not None else "advice only"
@@ -151,9 +152,14 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool) -> None:
         _line(console, known.title, indent=_INDENT)
     # What the diff would meet is beside the point where upstream has the change.
     fixed = found.need is Need.FIXED and found.candidate.receipt is None
+    detailed = detailed and not fixed
     _field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
-    _print_facts(console, found)
+    _print_facts(console, found, detailed=detailed)
     console.print()
+    if detailed:
+        from patchctl.render.explain import print_explanation
+
+        print_explanation(console, found)
 
 
 def _first_word(found: Assessment) -> tuple[str, str]:
@@ -167,31 +173,24 @@ def _first_word(found: Assessment) -> tuple[str, str]:
     return ("ok", "green") if found.verdict is Verdict.APPLIED else ("-", "dim")
 
 
-def _print_facts(console: Console, found: Assessment) -> None:
+def _print_facts(console: Console, found: Assessment, *, detailed: bool) -> None:
     candidate = found.candidate
     for claim in contradictions(found):
         _field(console, "WARNING", claim, style="bold red")
     _field(console, "build", f"{candidate.rule.value}: {candidate.reason}")
     if found.reason != candidate.reason:
         _field(console, "because", found.reason)
-    if found.action in {Action.PORT, Action.INSPECT, Action.ADOPT}:
-        for file in found.files:
-            _print_misplaced(console, file)
+    if found.action in {Action.PORT, Action.INSPECT, Action.ADOPT} or detailed:
+        from patchctl.render.explain import misfit_rows
+
+        for label, row in misfit_rows(found, detailed=detailed):
+            _field(console, label, row)
     for status, refs in fix_groups(candidate.fixes):
         _field(console, "fixes", f"{FIX_WORDS.get(status, status)}: {', '.join(refs)}")
     if candidate.hold is not None and found.need is not Need.HELD:
         _field(console, "hold", candidate.hold.reason)
     if candidate.assumed is not None:
         _field(console, "assumed", f"--assume-build {candidate.assumed}")
-
-
-def _print_misplaced(console: Console, file: FileFinding) -> None:
-    if file.reason is not None:
-        _field(console, "file", f"{file.path}: {file.reason}")
-    for hunk in file.hunks:
-        if hunk.reason is not None:
-            near = f" (its lines stand at {', '.join(map(str, hunk.candidates[:5]))})" if hunk.candidates else ""
-            _field(console, "hunk", f"{file.path} #{hunk.number}: {hunk.reason}{near}")
 
 
 def _print_change(console: Console, change: Change) -> None:

@@ -1,24 +1,27 @@
 """One entry in one environment: its verdict, need and action, with per-hunk evidence.
 
 ``base`` finds the bytes on which patches are folded, ``fold`` puts diffs over them, ``judge`` reads off the facts,
-``facts`` names them. Nothing here reads, writes, or decides what to do about a verdict: that is ``plan``.
+``facts`` names them, ``explaining`` adds why a diff does not fit. Nothing here reads, writes, or decides what to do
+about a verdict: that is ``plan``.
 """
 
 from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
+from patchctl.verdict.explaining import explained
 from patchctl.verdict.facts import (
     DUE,
     Action,
     Assessment,
     Candidate,
     FileFinding,
+    Meeting,
     Need,
     SiteFacts,
     SourceDiff,
     Verdict,
 )
-from patchctl.verdict.fold import Fold, fold_diffs, misfit_words, taken_out
+from patchctl.verdict.fold import Fold, fold_diffs, hunk_words, lines_words, misfit_words, taken_out
 from patchctl.verdict.judge import assess
-from patchctl.verdict.need import blocked_by
+from patchctl.verdict.need import blocked_by, states_words
 from patchctl.verdict.scope import outside, standing
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "Candidate",
     "FileFinding",
     "Fold",
+    "Meeting",
     "Need",
     "SiteFacts",
     "SourceDiff",
@@ -37,10 +41,14 @@ __all__ = [
     "assess",
     "base_of",
     "blocked_by",
+    "explained",
     "fold_diffs",
+    "hunk_words",
     "is_rebuilt",
+    "lines_words",
     "misfit_words",
     "outside",
     "standing",
+    "states_words",
     "taken_out",
 ]

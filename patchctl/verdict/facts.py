@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
 from patchctl.evidence import FixFinding
-from patchctl.match import Fit, HunkPlace
+from patchctl.match import Fit, FitReport, HunkPlace
 from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, Snapshot
 from patchctl.patch import Patch, Variant
 from patchctl.verdict.base import Base
+
+if TYPE_CHECKING:
+    from patchctl.match.explain import Explanation
 
 
 class Verdict(str, Enum):
@@ -171,6 +174,20 @@ class SiteFacts(NamedTuple):
         return Content(data=live.data, mode=live.meta.mode) if live is not None else None
 
 
+class Meeting(NamedTuple):
+    """What a diff met in a file that it does not fit: enough to explain it, should anybody ask.
+
+    Attributes:
+        diff: changes to the file.
+        content: the bytes it was judged on; None: no file is there.
+        report: the judgement.
+    """
+
+    diff: FileDiff
+    content: bytes | None
+    report: FitReport
+
+
 class FileFinding(NamedTuple):
     """One file of an entry.
 
@@ -185,6 +202,9 @@ class FileFinding(NamedTuple):
             distribution's file.
         reason: why the diff as a whole does not fit the file.
         old_path: the name that a rename takes the file from; while it is there, ``pristine`` and ``sha256`` are its.
+        meeting: where the fit is neither PRESENT nor APPLICABLE: what met. None too where the file is not the
+            entry's to read.
+        explanation: why it does not fit, once somebody asked; see :func:`patchctl.verdict.explained`.
     """
 
     path: str
@@ -196,6 +216,8 @@ class FileFinding(NamedTuple):
     obstacle: str | None = None
     reason: str | None = None
     old_path: str | None = None
+    meeting: Meeting | None = None
+    explanation: Explanation | None = None
 
 
 class Assessment(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
-from patchctl.match import Direction, Fit, FitReport, HunkPlace, Match, judge_fit, locate, splice
+from patchctl.match import LISTED, Direction, Fit, FitReport, HunkPlace, Match, judge_fit, locate, splice
 from patchctl.model import Content
 
 _FILE_REASONS = {
@@ -14,12 +14,6 @@ _FILE_REASONS = {
     "file-exists": "there is such a file already",
     "content-differs": "the file is not the one that the diff removes",
     "mode-differs": "the mode of the file is not the one that the diff changes",
-}
-_HUNK_REASONS = {
-    "not-found": "its lines are not in the file",
-    "ambiguous": "its lines stand at several places",
-    "out-of-order": "its lines stand only where a neighbouring hunk leaves no room",
-    "too-far": "its lines stand too far from where the diff states",
 }
 
 
@@ -102,8 +96,28 @@ def misfit_words(reason: str | None, hunks: Sequence[HunkPlace]) -> str | None:
         return _FILE_REASONS.get(reason, reason)
     for hunk in hunks:
         if hunk.reason is not None:
-            return f"hunk {hunk.number}: {_HUNK_REASONS.get(hunk.reason, hunk.reason)}"
+            return f"hunk {hunk.number}: {hunk_words(hunk)}"
     return None
+
+
+def hunk_words(place: HunkPlace) -> str:
+    """Return in words why a hunk has no place, with the lines where it might have been meant to go."""
+    lines = lines_words(place.candidates)
+    if place.reason == "ambiguous":
+        return f"its lines stand at several places{': ' + lines if lines else ''}"
+    if place.reason == "out-of-order":
+        return f"its lines stand only where a neighbouring hunk leaves no room{': ' + lines if lines else ''}"
+    if place.reason == "too-far" and place.line is not None and place.offset is not None:
+        return f"its lines stand at line {place.line}, {abs(place.offset)} lines from where the diff states"
+    return "its lines are not in the file"
+
+
+def lines_words(candidates: Sequence[int]) -> str:
+    """Return ``line 4``, or ``lines 4, 9 and 12``; where more were not looked for, it says so."""
+    if len(candidates) >= LISTED:
+        return f"lines {', '.join(map(str, candidates))} and perhaps more"
+    *most, last = map(str, candidates or ("",))
+    return f"lines {', '.join(most)} and {last}" if most else f"line {last}" if last else ""
 
 
 def taken_out(diffs: Sequence[FileDiff], read: Read) -> dict[str, Content | None]:

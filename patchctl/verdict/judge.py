@@ -13,6 +13,7 @@ from patchctl.diff import FileDiff
 from patchctl.match import Fit
 from patchctl.model import Content, Distribution, pristine, sha256_hex
 from patchctl.verdict.base import BaseKind, is_rebuilt
+from patchctl.verdict.explaining import meeting_of
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
 from patchctl.verdict.fold import fit_of, fold_diffs
 from patchctl.verdict.need import action_of, need_of
@@ -199,7 +200,8 @@ def _fit_files(
             built_in = _in_the_build(site, distribution, file)
             fit = Fit.PRESENT if built_in else report.fit
             match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
-            obstacle = _obstacle(site, file) or outside(site, diff.distribution, file)
+            strange = outside(site, diff.distribution, file)
+            met = next((found for path in reversed(file.paths) if (found := view.read(path)) is not None), None)
             findings.append(
                 FileFinding(
                     path=file.path,
@@ -208,9 +210,10 @@ def _fit_files(
                     built_in=built_in,
                     sha256=digest,
                     hunks=match.hunks,
-                    obstacle=obstacle,
+                    obstacle=_obstacle(site, file) or strange,
                     reason=match.reason,
                     old_path=file.old_path,
+                    meeting=meeting_of(file, met and met.data, report, fit) if strange is None else None,
                 )
             )
     return _worst([finding.fit for finding in findings]), tuple(findings)

@@ -11,6 +11,15 @@ from patchctl.model import FixRole
 from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, Verdict
 from patchctl.verdict.fold import misfit_words
 
+_STATES = (
+    (Fit.PRESENT, "is in", "are in"),
+    (Fit.APPLICABLE, "could go in", "could go in"),
+    (Fit.UNDECIDED, "fits both ways", "fit both ways"),
+    (Fit.CONFLICT, "fits neither way", "fit neither way"),
+)
+_NUMBERS = 12
+"""How many hunks are listed by number."""
+
 
 def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
     """Whether the entry ought to be in.
@@ -118,12 +127,29 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
 def misfit(found: Assessment) -> str | None:
     """Return in words where the entry's diff first fails to fit; None when it fits."""
     for file in found.files:
+        if file.fit is Fit.PARTIAL and file.meeting is not None:
+            return f"{file.path}: {states_words(file.meeting.report.hunks)}"
         words = misfit_words(file.reason, file.hunks)
         if words is not None:
             return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
         if file.fit is Fit.UNDECIDED:
             return f"{file.path}: it cannot be told whether the change is in"
     return None
+
+
+def states_words(states: Sequence[Fit]) -> str:
+    """Return which hunks of a file are in, which could go in, and which neither, in words.
+
+    Args:
+        states: of each hunk, in order.
+    """
+    said = []
+    for state, one, several in _STATES:
+        numbers = [str(number) for number, other in enumerate(states, start=1) if other is state]
+        shown = ", ".join(numbers[:_NUMBERS]) + (f" and {len(numbers) - _NUMBERS} more" * (len(numbers) > _NUMBERS))
+        if numbers:
+            said.append(f"hunk {shown} {one}" if len(numbers) == 1 else f"hunks {shown} {several}")
+    return "; ".join(said)
 
 
 def _held_reason(found: Assessment) -> str:
