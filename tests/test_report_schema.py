@@ -17,7 +17,10 @@ from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
-from patchctl.match import Fit, HunkPlace
+from patchctl.match import Direction, Fit, HunkPlace
+from patchctl.match.explain import Explanation, HunkExplanation, Scope
+from patchctl.match.line_ends import LineEnd, LineEnds
+from patchctl.match.script import Mark, Remark, ScriptLine
 from patchctl.model import (
     BuildRule,
     Distribution,
@@ -154,6 +157,59 @@ def fix_finding(status: FixStatus = FixStatus.MOVED) -> FixFinding:
     return FixFinding(fix=FIX, status=status, claimed=True, items=items, reason="as found")
 
 
+SCRIPT = (
+    ScriptLine(mark=Mark.EXPECTED, text=b"a\n", remark=Remark.LINE_END),
+    ScriptLine(mark=Mark.FOUND, text=b"a", line=12, cut_before=3, cut_after=4),
+    ScriptLine(mark=Mark.SKIPPED, skipped=5),
+)
+LINES_DIFFER = Explanation(
+    whole=SCRIPT,
+    hunks=(
+        HunkExplanation(
+            number=1,
+            state=Fit.CONFLICT,
+            before=HunkPlace(number=1, reason="ambiguous", candidates=(3, 9)),
+            after=HunkPlace(number=1, line=12, offset=-3),
+            stated=12,
+            diff_line=3,
+            change=(b"-a\xff\n", b"+b\n"),
+            change_cut=1,
+            side=Direction.REVERSE,
+            size=2,
+            line=12,
+            length=1,
+            equal=0,
+            beyond=True,
+            script=SCRIPT,
+            scopes=(Scope(line=12, headings=(b"class A:",)),),
+        ),
+    ),
+    left_out=1,
+)
+LINE_ENDS = LineEnds(
+    side=Direction.FORWARD,
+    diff=LineEnd.LF,
+    file=LineEnd.MIXED,
+    crlf=3,
+    lines=9,
+    whole=True,
+    places=(1, 5),
+    plain=True,
+)
+
+
+def explained_file(explanation: Explanation) -> FileFinding:
+    return FileFinding(
+        path="vllm/explained.py",
+        fit=Fit.CONFLICT,
+        pristine=True,
+        built_in=False,
+        sha256=DIGEST,
+        hunks=(HunkPlace(number=1, reason="not-found"),),
+        explanation=explanation,
+    )
+
+
 def candidate(**changes: Any) -> Candidate:
     given: dict[str, Any] = {
         "id": "first",
@@ -188,6 +244,8 @@ def assessment(**changes: Any) -> Assessment:
                 ),
                 obstacle="is a symbolic link",
             ),
+            explained_file(LINES_DIFFER),
+            explained_file(Explanation(line_ends=LINE_ENDS)),
             FileFinding(path="vllm/gone.py", fit=Fit.MISSING, pristine=None, built_in=False, sha256=None, hunks=()),
         ),
         "need": Need.WANTED,
@@ -285,6 +343,10 @@ class TestTheSchema:
             ("entry/severity", Severity),
             ("match/rule", MatchRule),
             ("file/fit", Fit),
+            ("script_line/mark", Mark),
+            ("script_line/remark", Remark),
+            ("line_ends/diff", LineEnd),
+            ("line_ends/file", LineEnd),
             ("fix_finding/status", FixStatus),
             ("fix_finding/role", FixRole),
             ("fix/role", FixRole),

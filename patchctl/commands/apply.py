@@ -137,9 +137,11 @@ def _replaced_problem(old: str, new: str) -> Problem:
 
 def _stands_in_the_way(found: Assessment) -> Problem:
     found = explained(found, named=True)
+    shown = any(file.explanation for file in found.files)
+    look = f"patchctl status {found.id} shows the lines" if shown else "look at the file"
     hints = {
         Action.ADOPT: "reinstall the distribution to get its own file back, then apply",
-        Action.INSPECT: "look at the file; to give the edit up, reinstall the distribution, then apply",
+        Action.INSPECT: f"{look}; to give the edit up, reinstall the distribution, then apply",
         Action.PORT: f"patchctl status {found.id} shows what the files have instead, and what to do",
     }
     hint = hints.get(found.action)

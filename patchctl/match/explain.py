@@ -100,13 +100,14 @@ def explain(diff: FileDiff, content: bytes | None, report: FitReport) -> Explana
         return Explanation(line_ends=line_ends)
     if diff.kind in {ChangeKind.ADD, ChangeKind.DELETE}:
         return Explanation(whole=_whole(diff, content))
-    lost = [number for number, state in enumerate(report.hunks) if _is_lost(report, number, state)]
+    states = report.hunks
+    lost = [number for number, state in enumerate(states) if _is_lost(report, number, state)]
     compared = set(lost[:EXPLAINED])
     index = Index(content)
     hunks = []
     for number in range(len(diff.hunks)):
-        found = _outline(diff.hunks[number], report, number)
-        found = _compared(found, diff, report, index) if number in compared else found
+        found = _outline(diff.hunks[number], report, number, states[number])
+        found = _compared(number, found, diff, report, index) if number in compared else found
         # the first few are read; looking back from all of them would not be linear
         hunks.append(_with_scopes(found, index) if number < EXPLAINED or number in compared else found)
     return Explanation(hunks=tuple(hunks), left_out=len(lost) - len(compared))
@@ -125,10 +126,10 @@ def _is_lost(report: FitReport, number: int, state: Fit) -> bool:
     return state is Fit.CONFLICT and reasons == {"not-found"}
 
 
-def _outline(hunk: Hunk, report: FitReport, number: int) -> HunkExplanation:
+def _outline(hunk: Hunk, report: FitReport, number: int, state: Fit) -> HunkExplanation:
     return HunkExplanation(
         number=hunk.number,
-        state=report.hunks[number],
+        state=state,
         before=report.forward.hunks[number],
         after=report.reverse.hunks[number],
         stated=hunk.old_start,
@@ -138,13 +139,13 @@ def _outline(hunk: Hunk, report: FitReport, number: int) -> HunkExplanation:
     )
 
 
-def _compared(found: HunkExplanation, diff: FileDiff, report: FitReport, index: Index) -> HunkExplanation:
+def _compared(number: int, found: HunkExplanation, diff: FileDiff, report: FitReport, index: Index) -> HunkExplanation:
     """Compare both sides with what is nearest to them, and keep the one that differs less; the preimage in doubt.
 
     Where somebody made the change in other words, or edited what was applied, the postimage is what to compare with.
     """
-    sides = [_against(found, diff, match, index) for match in (report.forward, report.reverse)]
-    before, after = sides
+    before = _against(number, found, diff, report.forward, report.reverse, index)
+    after = _against(number, found, diff, report.reverse, report.forward, index)
     return after if after.line is not None and _distance(after) < _distance(before) else before
 
 
@@ -153,13 +154,12 @@ def _distance(found: HunkExplanation) -> int:
     return (found.size - found.equal) + (found.length - found.equal)
 
 
-def _against(found: HunkExplanation, diff: FileDiff, match: Match, index: Index) -> HunkExplanation:
-    number = found.number - 1
-    hunk = diff.hunks[number]
-    forward = match.direction is Direction.FORWARD
-    block = hunk.old_lines if forward else hunk.new_lines
-    stated = hunk.old_start if forward else hunk.new_start
-    low, high, offset = _room(diff, match, number, len(index.lines))
+def _against(
+    number: int, found: HunkExplanation, diff: FileDiff, match: Match, other: Match, index: Index
+) -> HunkExplanation:
+    block = _block(diff.hunks[number], match.direction)
+    stated = _stated(diff.hunks[number], match.direction)
+    low, high, offset = _room(diff, match, other, number, len(index.lines))
     wanted = stated - 1 + offset
     nearest = find_nearest(block, index, wanted, low, high)
     beyond = nearest is None and (low, high) != (0, len(index.lines))
@@ -182,23 +182,43 @@ def _with_nearest(found: HunkExplanation, block: tuple[bytes, ...], nearest: Nea
     )
 
 
-def _room(diff: FileDiff, match: Match, number: int, count: int) -> tuple[int, int, int]:
-    """Return the lines between the placed neighbours, counted from 0, and the offset of the nearest neighbour."""
+def _room(diff: FileDiff, match: Match, other: Match, number: int, count: int) -> tuple[int, int, int]:
+    """Return the lines between the placed neighbours, counted from 0, and the offset of the nearest one.
+
+    A neighbour may be placed by ``match``, or by the ``other`` direction: the file has it there either way.
+    """
     low, high = 0, count
     offsets = []
-    for other in range(number - 1, -1, -1):
-        place, hunk = match.hunks[other], diff.hunks[other]
-        if place.line is not None:
-            block = hunk.old_lines if match.direction is Direction.FORWARD else hunk.new_lines
-            low = place.line - 1 + len(block)
-            offsets.append(place.offset or 0)
+    for index in range(number - 1, -1, -1):
+        place = _placed(diff.hunks[index], match, other, index)
+        if place is not None:
+            low = place.stop
+            offsets.append(place.start + 1 - _stated(diff.hunks[index], match.direction))
             break
-    for place in match.hunks[number + 1 :]:
-        if place.line is not None:
-            high = place.line - 1
-            offsets.append(place.offset or 0)
+    for index in range(number + 1, len(diff.hunks)):
+        place = _placed(diff.hunks[index], match, other, index)
+        if place is not None:
+            high = place.start
+            offsets.append(place.start + 1 - _stated(diff.hunks[index], match.direction))
             break
-    return low, high, offsets[0] if offsets else 0
+    return low, max(low, high), offsets[0] if offsets else 0
+
+
+def _placed(hunk: Hunk, match: Match, other: Match, index: int) -> range | None:
+    """The lines, counted from 0, at which either side of a hunk stands; ``match`` is asked first."""
+    for found in (match, other):
+        line = found.hunks[index].line
+        if line is not None:
+            return range(line - 1, line - 1 + len(_block(hunk, found.direction)))
+    return None
+
+
+def _block(hunk: Hunk, direction: Direction) -> tuple[bytes, ...]:
+    return hunk.old_lines if direction is Direction.FORWARD else hunk.new_lines
+
+
+def _stated(hunk: Hunk, direction: Direction) -> int:
+    return hunk.old_start if direction is Direction.FORWARD else hunk.new_start
 
 
 def _whole(diff: FileDiff, content: bytes) -> tuple[ScriptLine, ...]:

@@ -20,6 +20,10 @@ NEAR = 3
 """So far from the rest of its block a single line may stand and still be taken for a part of it."""
 
 _WHOLE_VOTE = 1 << 20
+_ELECTED = 4
+_BRIDGED = 16
+"""So many lines that came in are bridged for the sake of one line that the file has only once."""
+
 _SAME, _SIMILAR, _ON_LINE = 8, 6, 1
 """What a pair of lines counts for when their order is settled: equal, equal but for white space, not displaced."""
 
@@ -85,10 +89,15 @@ def find_nearest(block: Sequence[bytes], index: Index, expected: int, low: int, 
         high: line that ends the room.
     """
     keys = [key_of(line) for line in block]
-    start = _elect(keys, index, expected, low, high)
-    if start is None:
+    worth = [_worth(key, index, low, high) for key in keys]
+    best: tuple[tuple[int, int], tuple[tuple[int, int], ...]] | None = None
+    for start in _elect(keys, worth, index, expected, low, high):
+        pairs = _in_order(_candidates(block, keys, index, start, low, high))
+        rank = (sum(worth[row] for row, _ in pairs) - _cost_of_width(pairs), -abs(start - expected))
+        best = (rank, pairs) if best is None or rank > best[0] else best
+    if best is None:
         return None
-    pairs = _in_order(_candidates(block, keys, index, start, low, high))
+    pairs = best[1]
     (first_row, first), (last_row, last) = pairs[0], pairs[-1]
     return Nearest(
         start=max(low, first - first_row),
@@ -97,35 +106,35 @@ def find_nearest(block: Sequence[bytes], index: Index, expected: int, low: int, 
     )
 
 
-def _elect(keys: Sequence[bytes], index: Index, expected: int, low: int, high: int) -> int | None:
-    """Return the line at which the block would stand by the votes of its lines; None: nobody voted.
+def _cost_of_width(pairs: Sequence[tuple[int, int]]) -> int:
+    """What it costs to take in lines that the block does not have: a line worth little is not fetched from afar."""
+    (first_row, first), (last_row, last) = pairs[0], pairs[-1]
+    return max(0, (last - first) - (last_row - first_row)) * (_WHOLE_VOTE // _BRIDGED)
 
-    Votes close to each other are counted together first: where lines came in or went out in the middle, the two parts
-    of a block speak for different lines. Of these the one with most votes of its own is taken.
+
+def _worth(key: bytes, index: Index, low: int, high: int) -> int:
+    """What a line says about where its block belongs: the more, the fewer lines are like it; a blank one nothing."""
+    total = index.near(key, low, low, high)[1]
+    return max(1, _WHOLE_VOTE // total) if key and total else 0
+
+
+def _elect(keys: Sequence[bytes], worth: Sequence[int], index: Index, expected: int, low: int, high: int) -> list[int]:
+    """Return the lines at which the block would stand by the votes of its lines, the few best; none: nobody voted.
+
+    Each is compared line by line afterwards. Where lines came in or went out in the middle, the two parts of a block
+    vote for different starts, and neither may have most votes.
     """
     votes: dict[int, int] = {}
     for row, key in enumerate(keys):
-        if not key:
-            continue
-        places, total = index.near(key, expected + row, low, high)
-        for place in places:
-            votes[place - row] = votes.get(place - row, 0) + max(1, _WHOLE_VOTE // total)
-    if not votes:
-        return None
-    reach = _reach(len(keys))
-    starts = sorted(votes)
-    best: tuple[int, int, int, int] | None = None
-    together = left = right = 0
-    for start in starts:
-        while right < len(starts) and starts[right] <= start + reach:
-            together += votes[starts[right]]
-            right += 1
-        while starts[left] < start - reach:
-            together -= votes[starts[left]]
-            left += 1
-        rank = (together, votes[start], -abs(start - expected), -start)
-        best = rank if best is None or rank > best else best
-    return None if best is None else -best[3]
+        for place in index.near(key, expected + row, low, high)[0] if worth[row] else ():
+            votes[place - row] = votes.get(place - row, 0) + worth[row]
+    elected: list[int] = []
+    for start in sorted(votes, key=lambda start: (-votes[start], abs(start - expected), start)):
+        if all(abs(start - other) > NEAR for other in elected):
+            elected.append(start)
+        if len(elected) == _ELECTED:
+            break
+    return elected
 
 
 def _reach(rows: int) -> int:

@@ -142,7 +142,7 @@ def _patch(found: Assessment) -> Json:
                 "pristine": file.pristine,
                 "sha256": file.sha256,
                 "reason": file.obstacle or file.reason,
-                "explanation": explanation_of(file),
+                "explanation": explanation_of(found, file),
                 "hunks": hunks_of(file),
             }
             for file in found.files

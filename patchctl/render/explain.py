@@ -42,11 +42,12 @@ def misfit_rows(found: Assessment, *, detailed: bool) -> Iterator[tuple[str, str
     With ``detailed`` files are left out of which :func:`print_explanation` says all.
     """
     more = False
+    said = found.reason.replace(", hunk ", " #")
     for file in found.files:
         if detailed and _is_told_whole(found, file):
             continue
         words = file_words(file)
-        if words is not None:
+        if words is not None and f"{file.path}: {words}" != said:
             yield "file", f"{file.path}: {words}"
         explanation = file.explanation
         hunks = [] if explanation is None else _telling(explanation)
@@ -56,7 +57,8 @@ def misfit_rows(found: Assessment, *, detailed: bool) -> Iterator[tuple[str, str
         else:
             rows = [f"{file.path} #{hunk.number}: {explained_hunk_words(hunk)}" for hunk in hunks]
         for row in rows[:_HUNKS_IN_BRIEF]:
-            yield "hunk", row
+            if row != said:
+                yield "hunk", row
         if len(rows) > _HUNKS_IN_BRIEF:
             yield "hunk", f"{file.path}: {len(rows) - _HUNKS_IN_BRIEF} more do not fit"
         more = more or explanation is not None
@@ -174,8 +176,8 @@ def _text(line: bytes, *, spaces: bool = False, returns: bool = False) -> str:
     text = body.decode("utf-8", "surrogateescape")
     if not spaces:
         return visible(text.expandtabs(_TAB))
-    bare = text.rstrip(" ")
-    return visible(bare) + r"\x20" * (len(text) - len(bare))
+    bare = text.rstrip(" \t\r")
+    return visible(bare) + "".join(f"\\x{ord(blank):02x}" for blank in text[len(bare) :])
 
 
 def _prose(console: Console, text: str, *, style: str = "", indent: int = 0) -> None:

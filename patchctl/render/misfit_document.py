@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from patchctl.match import Direction, HunkPlace
-from patchctl.verdict import FileFinding
+from patchctl.verdict import Assessment, FileFinding
 
 if TYPE_CHECKING:
     from patchctl.match.explain import HunkExplanation
@@ -36,12 +36,16 @@ def hunks_of(file: FileFinding) -> list[Json]:
     ]
 
 
-def explanation_of(file: FileFinding) -> Json | None:
-    """Return what is said of a file as a whole; None when it was not explained."""
+def explanation_of(entry: Assessment, file: FileFinding) -> Json | None:
+    """Return what is said of a file of an entry as a whole; None when it was not explained."""
     found = file.explanation
     if found is None:
         return None
+    from patchctl.render.misfits import convert_command, todo_words
+
     return {
+        "todo": todo_words(entry, file),
+        "command": convert_command(entry, file),
         "line_ends": _line_ends(found.line_ends) if found.line_ends is not None else None,
         "lines": [_line(line) for line in found.whole],
         "left_out": found.left_out,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from patchctl.match import Direction, Fit, HunkPlace
 from patchctl.match.explain import HunkExplanation
 from patchctl.match.line_ends import LineEnd, LineEnds
-from patchctl.verdict import Assessment, FileFinding, Verdict, hunk_words
+from patchctl.verdict import Assessment, FileFinding, Verdict, hunk_words, misfit_words
 
 _KINDS = {LineEnd.LF: "LF", LineEnd.CRLF: "CRLF", LineEnd.MIXED: "some of both"}
 _REINSTALL = "reinstall the distribution to get its own file back, then run patchctl status again"
@@ -24,13 +24,7 @@ def file_words(file: FileFinding) -> str | None:
         return line_ends_words(file.explanation.line_ends)
     if file.obstacle is not None:
         return file.obstacle
-    if file.reason == "file-missing":
-        return "there is no such file in this build: it was moved, renamed, or is gone"
-    if file.reason == "file-exists":
-        return "the diff adds this file, and there is another one of its name already"
-    if file.reason == "content-differs":
-        return "the diff removes this file whole, and it is not the one that the diff knows"
-    return file.reason
+    return misfit_words(file.reason, ())
 
 
 def line_ends_words(found: LineEnds) -> str:
@@ -98,9 +92,17 @@ def todo_words(found: Assessment, file: FileFinding) -> str | None:
     if explanation.line_ends is not None:
         return _line_ends_todo(found, file)
     if file.fit is Fit.MISSING:
-        return "find out where this build has that code, and cut a diff on its own file, as a variant for this build"
+        return (
+            "find out whether this build has that code in a file that was moved or renamed; if so, cut a diff on that "
+            "file, as a variant for this build"
+        )
     if file.pristine is False and file.fit is not Fit.UNDECIDED:
         return f"the file is not as its distribution installed it: {_REINSTALL}"
+    if file.reason == "file-exists":
+        return (
+            "see whether this build's own file brings the change already; if not, cut a diff that changes it instead "
+            "of adding it, as a variant for this build"
+        )
     if file.fit is Fit.UNDECIDED:
         return (
             "look at both places. Where the change is missing, cut the diff again with more context (diff -U10), so "
@@ -119,14 +121,14 @@ def _is_ambiguous(hunk: HunkExplanation) -> bool:
 
 
 def _rest_of_port(found: Assessment) -> str:
-    return f"{_PORT} for this build (patchctl show {found.id} prints the old one)"
+    return f"{_PORT} for this build (patchctl show {found.id} prints the old diff)"
 
 
 def _line_ends_todo(found: Assessment, file: FileFinding) -> str:
     never = "do not convert the installed file: it would not be what RECORD lists any more. "
     if convert_command(found, file) is None:
         return f"{never}Instead, {_rest_of_port(found)}; keep the line ends of every line that stays"
-    return never + "Instead, convert the diff, and add it as a variant for this build"
+    return never + "Instead, convert the diff in the entry's folder, and add it as a variant for this build"
 
 
 def _converter(found: LineEnds) -> str | None:
