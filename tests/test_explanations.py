@@ -101,6 +101,12 @@ def mixed(where: Path) -> Desk:
     return desk(where, BASE.replace(b"\n", b"\r\n", 18))
 
 
+def reworded(where: Path) -> Desk:
+    """The vendor made the first change too, in other words; the second place is gone."""
+    words = CUTS.replace(b"cut to %d", b"is shortened to %d")
+    return desk(where, BASE.replace(RAISES, words).replace(LOOP, b"        for request in self.waiting():\n"))
+
+
 def undecided(where: Path) -> Desk:
     """One engine has the change, a second one has not."""
     return desk(where, Content(data=b"# one\n" + FIXED + b"\n\n" + VENDOR, hashed=False))
@@ -129,7 +135,8 @@ def drifted(where: Path) -> Desk:
 
 
 SCENES: dict[str, Callable[[Path], Desk]] = {
-    scene.__name__: scene for scene in (conflict, ambiguity, partial, crlf, mixed, undecided, missing, added, drifted)
+    scene.__name__: scene
+    for scene in (conflict, ambiguity, partial, crlf, mixed, reworded, undecided, missing, added, drifted)
 }
 
 

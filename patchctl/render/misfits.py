@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 
 from patchctl.match import Direction, Fit, HunkPlace
-from patchctl.match.explain import HunkExplanation
+from patchctl.match.explain import Explanation, HunkExplanation
 from patchctl.match.line_ends import LineEnd, LineEnds
 from patchctl.verdict import Assessment, FileFinding, Verdict, hunk_words, misfit_words
 
@@ -108,11 +108,17 @@ def todo_words(found: Assessment, file: FileFinding) -> str | None:
             "look at both places. Where the change is missing, cut the diff again with more context (diff -U10), so "
             "that it tells before from after; where it is in, nothing needs to be applied"
         )
+    return _port_todo(found, file, explanation)
+
+
+def _port_todo(found: Assessment, file: FileFinding, explanation: Explanation) -> str:
     if file.fit is Fit.PARTIAL:
         return "this build carries a part of the change. If the rest is still needed: " + _rest_of_port(found)
     lost = [hunk for hunk in explanation.hunks if hunk.state is Fit.CONFLICT]
     if lost and all(_is_ambiguous(hunk) for hunk in lost):
         return "find out which place is meant, and cut the diff again with more context: diff -U10"
+    if any(hunk.side is Direction.REVERSE for hunk in lost):
+        return "this build may have the change in other words: find that out first. If not: " + _rest_of_port(found)
     return "this build has other code there: " + _rest_of_port(found)
 
 
