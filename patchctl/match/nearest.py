@@ -90,10 +90,10 @@ def find_nearest(block: Sequence[bytes], index: Index, expected: int, low: int, 
     """
     keys = [key_of(line) for line in block]
     worth = [_worth(key, index, low, high) for key in keys]
-    best: tuple[tuple[int, int], tuple[tuple[int, int], ...]] | None = None
+    best: tuple[int, tuple[tuple[int, int], ...]] | None = None
     for start in _elect(keys, worth, index, expected, low, high):
         pairs = _in_order(_candidates(block, keys, index, start, low, high))
-        rank = (sum(worth[row] for row, _ in pairs) - _cost_of_width(pairs), -abs(start - expected))
+        rank = sum(worth[row] for row, _ in pairs) - _cost_of_width(pairs)
         best = (rank, pairs) if best is None or rank > best[0] else best
     if best is None:
         return None
@@ -119,7 +119,9 @@ def _worth(key: bytes, index: Index, low: int, high: int) -> int:
 
 
 def _elect(keys: Sequence[bytes], worth: Sequence[int], index: Index, expected: int, low: int, high: int) -> list[int]:
-    """Return the lines at which the block would stand by the votes of its lines, the few best; none: nobody voted.
+    """Return the lines at which the block would stand by the votes of its lines, the few best first.
+
+    Of equal ones the nearest to ``expected`` comes first.
 
     Each is compared line by line afterwards. Where lines came in or went out in the middle, the two parts of a block
     vote for different starts, and neither may have most votes.
