@@ -229,7 +229,8 @@ class TestModes:
         assert tree(desk.site) == before
         (desk.site / TOOL).chmod(0o755)
         assert state(desk, "mode") == ("partial", "port")
-        assert "the mode of the file is not the one that the diff changes" in desk.run("apply", "mode").err
+        assert "the mode is changed already; hunk 1 could go in" in desk.run("apply", "mode").err
+        assert "the mode is changed already; hunk 1 could go in" in desk.run("status").out
 
     def test_a_chmod_after_the_patch_is_drift(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, mode=MODE + make_diff({TOOL: (b"tool = 1\n", b"tool = 1\nmore = 2\n")}))

@@ -50,10 +50,8 @@ def _judge(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) ->
         return Fit.PRESENT
     if forward.fits:
         return Fit.UNDECIDED if _resembles_result(diff, text, forward, reverse) else Fit.APPLICABLE
-    parts = set(FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse).hunks)
-    if "mode-differs" in {forward.reason, reverse.reason}:
-        parts.add(Fit.PRESENT if forward.reason == "mode-differs" else Fit.APPLICABLE)
-    return Fit.PARTIAL if {Fit.PRESENT, Fit.APPLICABLE} <= parts else Fit.CONFLICT
+    report = FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse)
+    return Fit.PARTIAL if {Fit.PRESENT, Fit.APPLICABLE} <= {*report.hunks, report.mode} else Fit.CONFLICT
 
 
 def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -> Fit:

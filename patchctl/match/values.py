@@ -92,6 +92,13 @@ class FitReport(NamedTuple):
     reverse: Match
 
     @property
+    def mode(self) -> Fit | None:
+        """PRESENT where the mode is changed already, APPLICABLE where it is not yet; None: the diff changes none."""
+        if self.forward.reason == "mode-differs":
+            return Fit.PRESENT
+        return Fit.APPLICABLE if self.reverse.reason == "mode-differs" else None
+
+    @property
     def hunks(self) -> tuple[Fit, ...]:
         """What each hunk says by itself: PRESENT, APPLICABLE, UNDECIDED (both sides have a place) or CONFLICT."""
         sides = zip(self.forward.hunks, self.reverse.hunks, strict=True)

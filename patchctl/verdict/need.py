@@ -17,6 +17,11 @@ _STATES = (
     (Fit.UNDECIDED, "fits both ways", "fit both ways"),
     (Fit.CONFLICT, "fits neither way", "fit neither way"),
 )
+_MODES: dict[Fit | None, str] = {
+    None: "",
+    Fit.PRESENT: "the mode is changed already; ",
+    Fit.APPLICABLE: "the mode is not changed yet; ",
+}
 _NUMBERS = 12
 """How many hunks are listed by number."""
 
@@ -128,7 +133,8 @@ def misfit(found: Assessment) -> str | None:
     """Return in words where the entry's diff first fails to fit; None when it fits."""
     for file in found.files:
         if file.fit is Fit.PARTIAL and file.meeting is not None:
-            return f"{file.path}: {states_words(file.meeting.report.hunks)}"
+            report = file.meeting.report
+            return f"{file.path}: {_MODES[report.mode]}{states_words(report.hunks)}"
         words = misfit_words(file.reason, file.hunks)
         if words is not None:
             return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
