@@ -75,6 +75,7 @@ def test_a_rename_never_overwrites(tmp_path: Path) -> None:
     (desk.site / NEW).write_bytes(b"theirs\n")
     before = tree(desk.site)
     assert state(desk, "move") == ("conflict", "port")
+    assert f"{OLD} is to be renamed to {NEW}, and both are there" in desk.run("status", "move").out
     done = desk.run("apply", "move")
     assert done.code == 1
     assert "there is such a file already" in done.err

@@ -90,10 +90,11 @@ def explain(diff: FileDiff, content: bytes | None, report: FitReport) -> Explana
 
     Args:
         diff: changes to one file.
-        content: the bytes that it was judged on; None: the file is not there, and there is nothing to add.
+        content: the bytes that it was judged on; None: the file is not there, and there is nothing to add. Nor is
+            there where both names of a rename are taken.
         report: the judgement, of any fit.
     """
-    if content is None:
+    if content is None or (diff.kind is ChangeKind.RENAME and report.forward.reason == "file-exists"):
         return Explanation()
     line_ends = fits_without_line_ends(diff, content) if report.fit is Fit.CONFLICT else None
     if line_ends is not None:

@@ -98,6 +98,11 @@ def todo_words(found: Assessment, file: FileFinding) -> str | None:
         )
     if file.pristine is False and file.fit is not Fit.UNDECIDED:
         return f"the file is not as its distribution installed it: {_REINSTALL}"
+    if file.reason == "file-exists" and file.old_path is not None:
+        return (
+            f"{file.old_path} is to be renamed to {file.path}, and both are there: find out whose file the latter is; "
+            "the rename goes in once the name is free"
+        )
     if file.reason == "file-exists":
         return (
             "see whether this build's own file brings the change already; if not, cut a diff that changes it instead "
