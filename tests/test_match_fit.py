@@ -246,3 +246,23 @@ class TestSurroundingsThatRepeat:
         report = judge_fit(file, lines("..pqrXmpqr"))
         assert report.forward.fits
         assert report.fit is Fit.UNDECIDED
+
+
+class TestHunksCutOutOfALongerDiff:
+    """Their ``@@`` lines say where the result stands in a tree that has the whole diff."""
+
+    FILE = only(b"--- a/x\n+++ b/x\n@@ -3,3 +9,3 @@\n c\n-d\n+D\n e\n")
+
+    def test_a_tree_with_the_whole_diff_is_not_patched_again(self) -> None:
+        """It has the preimage at its stated line too: the lines put in above repeat it."""
+        report = judge_fit(self.FILE, lines("abcde" + "yxb" + "cDe"))
+        assert (report.forward.exact, [place.offset for place in report.reverse.hunks]) == (True, [6])
+        assert report.fit is Fit.UNDECIDED
+
+    def test_a_result_where_the_whole_diff_has_it_beats_a_preimage_elsewhere(self) -> None:
+        report = judge_fit(self.FILE, lines("cdeabyxz" + "cDe"))
+        assert report.forward.fits
+        assert report.fit is Fit.PRESENT
+
+    def test_a_result_elsewhere_still_leaves_the_stated_line(self) -> None:
+        assert judge_fit(self.FILE, lines("abcde" + "yxbz" + "cDe")).fit is Fit.APPLICABLE

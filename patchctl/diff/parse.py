@@ -59,9 +59,13 @@ def _read_section(lines: list[bytes], at: int, strip: int) -> tuple[FileDiff, in
     kind = _kind_of(header, hunks, path)
     if kind in {ChangeKind.ADD, ChangeKind.DELETE}:
         _check_whole_file(kind, hunks, path, header)
-    else:
-        hunks = _checked(hunks, path, header)
-    return _file_diff(header, path, old_path, kind, hunks), at
+        return _file_diff(header, path, old_path, kind, hunks), at
+    _check_hunks(hunks, path, header)
+    # a hunk cut out of a longer diff keeps the shift of the hunks that are not here any more
+    shift = hunks[0].new_start - hunks[0].old_start if hunks else 0
+    if shift:
+        hunks = tuple(hunk._replace(new_start=hunk.new_start - shift) for hunk in hunks)
+    return _file_diff(header, path, old_path, kind, hunks)._replace(shift=shift), at
 
 
 def _file_diff(header: Header, path: str, old_path: str | None, kind: ChangeKind, hunks: tuple[Hunk, ...]) -> FileDiff:
@@ -167,11 +171,11 @@ def _check_whole_file(kind: ChangeKind, hunks: tuple[Hunk, ...], path: str, head
         raise DiffError("kind-disagrees", message, line=hunks[-1].line)
 
 
-def _checked(hunks: tuple[Hunk, ...], path: str, header: Header) -> tuple[Hunk, ...]:
-    """Return the hunks of a file that stays, new starts counted from the old ones, once their sequence holds."""
+def _check_hunks(hunks: tuple[Hunk, ...], path: str, header: Header) -> None:
+    """Every hunk of a file that stays must say something, and follow the one before it."""
     if not hunks:
         _check_absence(path, header)
-        return ()
+        return
     if header.similarity == IDENTICAL:
         message = f"the header says that the content of {path} stays as it is, but hunks follow"
         raise DiffError("kind-disagrees", message, line=hunks[0].line)
@@ -179,9 +183,6 @@ def _checked(hunks: tuple[Hunk, ...], path: str, header: Header) -> tuple[Hunk, 
         _check_hunk(hunk, path)
     for before, hunk in pairwise(hunks):
         _check_sequence(before, hunk, path)
-    # a hunk cut out of a longer diff keeps the shift of the hunks that are not here any more
-    shift = hunks[0].new_start - hunks[0].old_start
-    return tuple(hunk._replace(new_start=hunk.new_start - shift) for hunk in hunks) if shift else hunks
 
 
 def _check_absence(path: str, header: Header) -> None:

@@ -56,6 +56,8 @@ class FileDiff(NamedTuple):
         old_path: the name that a rename takes the file from; None for every other kind.
         old_blob: git blob id of the preimage as the ``index`` line has it, hexadecimal, often abbreviated; or None.
         new_blob: the same of the postimage.
+        shift: lines that the hunks left out above the first one add, by its ``@@`` line; 0 in a whole diff. In a tree
+            that has all of them, the postimages stand that much further down than ``new_start`` says.
         line: 1-based line in the diff where the section starts.
     """
 
@@ -66,6 +68,7 @@ class FileDiff(NamedTuple):
     mode: int | None = None
     old_blob: str | None = None
     new_blob: str | None = None
+    shift: int = 0
     old_mode: int | None = None
     old_path: str | None = None
 

@@ -58,9 +58,19 @@ def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -
     is_old, is_new = has_blob(content, diff.old_blob), has_blob(content, diff.new_blob)
     if is_old != is_new:
         return Fit.APPLICABLE if is_old else Fit.PRESENT
-    if forward.exact != reverse.exact and not _is_inside(diff, forward, reverse):
+    is_stated = reverse.exact or _has_all_around(diff, reverse)
+    if forward.exact != is_stated and not _is_inside(diff, forward, reverse):
         return Fit.APPLICABLE if forward.exact else Fit.PRESENT
     return Fit.UNDECIDED
+
+
+def _has_all_around(diff: FileDiff, reverse: Match) -> bool:
+    """Tell whether the results stand where the ``@@`` lines, as written, have them.
+
+    That is where a hunk cut out of a longer diff is in a tree that has the whole of it. Such a tree may well have the
+    preimage at its old line, too: a function put in above its like is written as put in below the first half of it.
+    """
+    return diff.shift != 0 and all(place.offset == diff.shift for place in reverse.hunks)
 
 
 def _is_inside(diff: FileDiff, forward: Match, reverse: Match) -> bool:
