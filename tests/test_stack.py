@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,7 @@ from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, tree
 from tests.sites import make_site
 
+LONG = bool(os.environ.get("LONG_TESTS"))
 FILES = ("vllm/one.py", "vllm/two.py")
 BASE = b"".join(b"line_%d = 0\n" % number for number in range(80))
 
@@ -64,7 +67,6 @@ def test_any_order_of_revert_over_a_stack_returns_the_base(
 
 def test_apply_and_revert_within_one_second_never_leave_stale_byte_code(tmp_path: Path) -> None:
     """Same size, and by default the same whole second: only a new time and purged byte code tell them apart."""
-    import os
     import subprocess
     import sys
 
@@ -90,3 +92,63 @@ def test_apply_and_revert_within_one_second_never_leave_stale_byte_code(tmp_path
         desk.run("revert", "--all")
         assert imported() == "a"
     assert (site / "vllm" / "__pycache__").is_dir()
+
+
+SLOTS: dict[str, Callable[[bytes, bytes], list[bytes]]] = {
+    "change": lambda line, word: [b"changed by %s\n" % word],
+    "drop": lambda line, word: [],
+    "put": lambda line, word: [line, *(b"put %d by %s\n" % (number, word) for number in range(4))],
+    "shrink": lambda line, word: [line[:3] + b"\n"],
+}
+"""What an entry does to the one line that is its own."""
+
+
+def with_entries(rows: list[bytes], edits: dict[int, tuple[str, str]]) -> bytes:
+    """``rows`` with some lines edited: line -> (kind, id)."""
+    return b"".join(
+        part
+        for at, row in enumerate(rows)
+        for part in (SLOTS[edits[at][0]](row, edits[at][1].encode()) if at in edits else [row])
+    )
+
+
+@settings(max_examples=400 if LONG else 8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kinds=st.lists(st.sampled_from(sorted(SLOTS)), min_size=2, max_size=4),
+    extras=st.lists(st.sampled_from(["", "add", "delete"]), min_size=4, max_size=4),
+    above=st.integers(0, 12),
+    data=st.data(),
+)
+def test_any_order_of_revert_over_entries_that_move_each_others_lines_returns_the_base(
+    kinds: list[str], extras: list[str], above: int, data: st.DataObject
+) -> None:
+    """The site's file has lines on top that the diffs do not know, so that everything goes in by an offset."""
+    rows = [b"line_%d = 0\n" % number for number in range(50)]
+    drift = b"".join(b"# drift %d\n" % number for number in range(above))
+    own = {f"entry-{number}": (10 * number + 8, kind, extras[number]) for number, kind in enumerate(kinds)}
+    start = {FILES[0]: drift + b"".join(rows), FILES[1]: BASE}
+    start |= {f"vllm/{id_}.py": b"its own\n" for id_, (_, _, extra) in own.items() if extra == "delete"}
+    with tempfile.TemporaryDirectory() as scratch:
+        site = make_site(Path(scratch), start)
+        registry = make_registry(Path(scratch) / "registry")
+        for id_, (line, kind, extra) in own.items():
+            changes: dict[str, tuple[bytes | None, bytes | None]] = {
+                FILES[0]: (b"".join(rows), with_entries(rows, {line: (kind, id_)}))
+            }
+            if extra:
+                sides = (None, b"its own\n") if extra == "add" else (b"its own\n", None)
+                changes[f"vllm/{id_}.py"] = sides
+            add_entry(registry, id_, make_diff(changes))
+        desk, before = Desk(site=site, registry=registry), tree(site)
+        left: set[str] = set()
+        order = [*data.draw(st.permutations(sorted(own))), *data.draw(st.permutations(sorted(own)))]
+        for id_ in order:
+            verb = "revert" if id_ in left else "apply"
+            assert desk.run(verb, id_).code == 0
+            left ^= {id_}
+            edits = {own[other][0]: (own[other][1], other) for other in left}
+            assert (site / FILES[0]).read_bytes() == drift + with_entries(rows, edits)
+            for other, (_, _, extra) in own.items():
+                if extra:
+                    assert (site / f"vllm/{other}.py").exists() is ((extra == "add") is (other in left))
+        assert tree(site) == before

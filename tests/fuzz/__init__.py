@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of parser, names, places and states, and the oracles that tests share with it."""
