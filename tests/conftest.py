@@ -14,6 +14,9 @@ from tests.wheels import WheelUnavailableError, relabelled, slim_wheel
 
 LONG = bool(os.environ.get("LONG_TESTS"))
 
+TABLES = pytest.StashKey[list[str]]()
+"""Lines that tests want to be seen at the end of a run, whatever became of the tests."""
+
 # The suite tries the same examples every time, so that a red run can be repeated; a long run looks for new ones.
 settings.register_profile("suite", derandomize=not LONG, deadline=None)
 settings.load_profile("suite")
@@ -29,6 +32,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """The same in the test itself."""
     return (yield from _skip_without_wheel())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the tables of the run; output of passed tests is not shown, and a log without them proves nothing."""
+    lines = config.stash.get(TABLES, [])
+    if lines:
+        terminalreporter.section("tables")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 def _skip_without_wheel() -> Generator[None, object, object]:

@@ -1,0 +1,1 @@
+"""The engine on released vLLM wheels, beside git apply, GNU patch and git merge-file."""
