@@ -266,3 +266,18 @@ class TestHunksCutOutOfALongerDiff:
 
     def test_a_result_elsewhere_still_leaves_the_stated_line(self) -> None:
         assert judge_fit(self.FILE, lines("abcde" + "yxbz" + "cDe")).fit is Fit.APPLICABLE
+
+
+class TestPreimagesAtSeveralPlaces:
+    """They make a file no more patched than a single one does, where the result is away from its line."""
+
+    def test_a_result_elsewhere_is_no_proof(self) -> None:
+        report = judge_fit(CHANGE, lines("xcdefg-cdefg-cdEfg"))
+        assert (report.forward.fits, report.reverse.fits) == (False, True)
+        assert report.fit is Fit.UNDECIDED
+
+    def test_a_result_at_its_stated_line_is(self) -> None:
+        assert judge_fit(CHANGE, lines("abcdEfg-cdefg-cdefg")).fit is Fit.PRESENT
+
+    def test_a_result_whose_preimage_is_nowhere_speaks_for_the_others(self) -> None:
+        assert judge_fit(TWO, lines("-abcDe-lMn-cde-cde")).fit is Fit.PRESENT

@@ -47,7 +47,7 @@ def _judge(diff: FileDiff, text: Text | None, forward: Match, reverse: Match) ->
     if forward.fits and reverse.fits:
         return _break_tie(diff, b"" if text is None else text.content, forward, reverse)
     if reverse.fits:
-        return Fit.PRESENT
+        return Fit.UNDECIDED if _resembles_base(diff, forward, reverse) else Fit.PRESENT
     if forward.fits:
         return Fit.UNDECIDED if _resembles_result(diff, text, forward, reverse) else Fit.APPLICABLE
     report = FitReport(fit=Fit.CONFLICT, forward=forward, reverse=reverse)
@@ -58,19 +58,35 @@ def _break_tie(diff: FileDiff, content: bytes, forward: Match, reverse: Match) -
     is_old, is_new = has_blob(content, diff.old_blob), has_blob(content, diff.new_blob)
     if is_old != is_new:
         return Fit.APPLICABLE if is_old else Fit.PRESENT
-    is_stated = reverse.exact or _has_all_around(diff, reverse)
+    is_stated = _is_stated(diff, reverse)
     if forward.exact != is_stated and not _is_inside(diff, forward, reverse):
         return Fit.APPLICABLE if forward.exact else Fit.PRESENT
     return Fit.UNDECIDED
 
 
-def _has_all_around(diff: FileDiff, reverse: Match) -> bool:
-    """Tell whether the results stand where the ``@@`` lines, as written, have them.
+def _is_stated(diff: FileDiff, reverse: Match) -> bool:
+    """Tell whether the results stand at their stated lines: without the hunks left out above them, or with them all.
 
-    That is where a hunk cut out of a longer diff is in a tree that has the whole of it. Such a tree may well have the
-    preimage at its old line, too: a function put in above its like is written as put in below the first half of it.
+    A hunk cut out of a longer diff is at its ``@@`` line as written in a tree that has the whole of it. Such a tree may
+    well have the preimage at its old line, too: a function put in above its like is written as put in below the first
+    half of it.
     """
-    return diff.shift != 0 and all(place.offset == diff.shift for place in reverse.hunks)
+    return all(place.offset == 0 for place in reverse.hunks) or all(
+        place.offset == diff.shift for place in reverse.hunks
+    )
+
+
+def _resembles_base(diff: FileDiff, forward: Match, reverse: Match) -> bool:
+    """Tell whether every result stands away from its stated line, and its preimage at several places besides.
+
+    One place would have made the diff fit forward, and the tie undecided; further ones do not make it clearer.
+    """
+    several = {"ambiguous", "out-of-order", None}
+    return (
+        diff.kind is ChangeKind.MODIFY
+        and not _is_stated(diff, reverse)
+        and all(place.reason in several for place in forward.hunks)
+    )
 
 
 def _is_inside(diff: FileDiff, forward: Match, reverse: Match) -> bool:
