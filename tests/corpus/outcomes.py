@@ -26,6 +26,7 @@ CLASSES = {
     "out of order": "a hunk has its only place above the hunk before it: git puts it there, we refuse",
     "new line": "git looks first at the new line of a hunk, which the hunks left out above it have shifted",
     "nearest": "the tool takes the nearest of several places, we the one that the hunks around it leave",
+    "greedy": "patch takes the nearest of several places, the wrong one, and has none for the hunks below it",
     "tied to an end": "patch ties a hunk with unequal context before and after to an end of the file",
     UNEXPLAINED: "a bug of ours, or a class that nobody has described yet",
 }
@@ -37,9 +38,10 @@ TRUST = {
     "moved": "the code has moved, so that no line can be traced; its text stands once in both releases",
     "twin": "a lone hunk whose text stands several times in its own release, and once in the older one",
     "lookalike": "a lone hunk whose own place reads differently in the older release, and another place reads like it",
+    "removal": "called present: a lone hunk that only takes lines away; its context stands round other ones",
     UNEXPLAINED: "wrong",
 }
-"""Why a result on a drifted base is right; in the last but one and two, it is not, and the diff alone cannot tell."""
+"""Why an answer on a drifted base is right. Twin, lookalike and removal are not; the hunk alone cannot tell."""
 
 
 class Answer(NamedTuple):
@@ -117,14 +119,20 @@ def difference(row: Answer, tool: str) -> str | None:
     how = compared(row.ours, row.by(tool))
     if how in {"same", "both refuse"}:
         return None
-    hunks = row.case.file.hunks
     if how == "ours only":
-        tied = tool == "patch" and any(hunk.leading != hunk.trailing for hunk in hunks)
-        return "tied to an end" if tied else UNEXPLAINED
+        return _refused_by_patch(row) if tool == "patch" else UNEXPLAINED
     if how == "other bytes":
         shifted = tool == "git" and row.case.shift != 0
         return "new line" if shifted else "nearest"
     return _refused(row)
+
+
+def _refused_by_patch(row: Answer) -> str:
+    """Why patch refuses what we do."""
+    hunks, rows = row.case.file.hunks, split(row.content or b"")
+    if len(hunks) > 1 and any(occurrences(hunk.old_lines, rows) > 1 for hunk in hunks):
+        return "greedy"
+    return "tied to an end" if any(hunk.leading != hunk.trailing for hunk in hunks) else UNEXPLAINED
 
 
 def _refused(row: Answer) -> str:
@@ -160,6 +168,14 @@ def trust(row: Answer, merge: Made | None, lines: Lines) -> str:
     if not row.case.alone or not all(only):
         return UNEXPLAINED
     return "lookalike" if unique else "twin"
+
+
+def trust_present(row: Answer, merge: Made | None) -> str:
+    """Why it is right that a drifted base has the change already, as a key of TRUST."""
+    if merge == Made(content=row.content):
+        return "merge"
+    adds = any(line.startswith(b"+") for hunk in row.case.file.hunks for line in hunk.body)
+    return UNEXPLAINED if adds or merge is not None or not row.case.alone else "removal"
 
 
 def judged(made: Made | None, merge: Made | None) -> str:

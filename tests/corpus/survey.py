@@ -10,7 +10,18 @@ from pathlib import Path
 from patchctl.match import Fit, splice
 from tests.corpus.cases import Case, Tree, cases_between, older, tree
 from tests.corpus.lineage import Lines, lineage
-from tests.corpus.outcomes import UNEXPLAINED, Answer, answers, compared, difference, judged, reason, three_way, trust
+from tests.corpus.outcomes import (
+    UNEXPLAINED,
+    Answer,
+    answers,
+    compared,
+    difference,
+    judged,
+    reason,
+    three_way,
+    trust,
+    trust_present,
+)
 from tests.corpus.tools import TOOLS, Made
 
 RIGHT, PATCHED = "right base", "patched"
@@ -26,7 +37,7 @@ class Figures:
         answers: what the engine said.
         compared: (tool, how it compares) of both tools.
         classes: (tool, class of the difference, what the merge says about the tool's result).
-        trusted: why our results are right; on drifted bases.
+        trusted: why our results on drifted bases are right, and where "present" is not.
     """
 
     answers: Counter[str] = field(default_factory=Counter)
@@ -143,5 +154,8 @@ def _on_drifted(out: Survey, row: Answer, base: str, lines: Lines, folder: Path)
         why = trust(row, merge, lines)
         figures.trusted[why] += 1
         _note(out, base, row, "wrong" if why == UNEXPLAINED else None)
-    elif row.report.fit is Fit.PRESENT and merge != Made(content=row.content):
-        _note(out, base, row, "called present, but a merge changes the file")
+    elif row.report.fit is Fit.PRESENT:
+        why = trust_present(row, merge)
+        if why != "merge":
+            figures.trusted[why] += 1
+        _note(out, base, row, "called present, but a merge changes the file" if why == UNEXPLAINED else None)
