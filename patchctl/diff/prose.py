@@ -31,7 +31,7 @@ BINARY = (b"Binary files ", b"Binary file ", b"GIT binary patch")
 _HUNK = rb"@@ -[0-9]+(,[0-9]+)? \+[0-9]+(,[0-9]+)? @@"
 _OPENING = rb"From |commit [0-9a-f]{7,64}|#|(?!Index:)[A-Za-z][A-Za-z0-9-]*:(?: |\r?\n?\Z)"
 _RESTART = rb"From [0-9a-f]{40}|commit [0-9a-f]{40}|# HG changeset patch"
-_VERSION = rb"[0-9]+\.[0-9]+[0-9A-Za-z.()+ _-]*\r?\n?\Z"
+_VERSION = rb"[0-9]+\.[0-9][0-9A-Za-z.()+ _-]*\r?\n?\Z"
 _ANYWHERE = (
     (rb"@@@+ -", "combined", "a combined diff (of a merge)"),
     (rb"diff --(?:cc|combined) ", "combined", "a combined diff (of a merge)"),

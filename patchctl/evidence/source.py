@@ -7,6 +7,7 @@ file, and only what it returns can make evidence hold. Not here: what to look fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,18 @@ if TYPE_CHECKING:
 
     Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
-SIZE_LIMIT = 4 * 1024 * 1024
-"""Bytes. The largest module of a released vLLM has about 350,000; more than this is not worth the parser's memory."""
+SIZE_LIMIT = 1 << 20
+"""Bytes. The largest module of a released vLLM has about 350,000; the tree of this much takes up to a gigabyte."""
 
 INDENT = "    "
 NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
+
+CHARSETS = (
+    r"ascii|utf-8(?:-sig)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|kz1048|ptcp154|tis-620|hp-roman8"
+    r"|big5(?:hkscs)?|euc_\w+|gb\d+|gbk|hz|iso2022_\w+|johab|shift_jis\w*"
+)
+"""Encodings a file may declare, by the names Python's codecs give themselves. Others transform rather than encode
+(``unicode_escape``, ``idna``, ``zlib``), or were registered by somebody: they give warnings, or take no end."""
 
 
 class SourceError(ValueError):
@@ -59,20 +67,13 @@ class Source:
 
         False means only that the layout does not show it: see :meth:`definitions`.
         """
-        start, end = 0, len(self.text)
         names = symbol.split(".")
-        for level, name in enumerate(names):
-            found = self._header(name, INDENT * level, start, end)
-            if found is None:
-                return False
-            start, end = found, self._block_end(INDENT * level, found, end)
-        return True
+        return self._levels_shown(names) == len(names)
 
     def missing_part(self, symbol: str) -> str:
         """Return the dotted name up to its first part of which the layout shows no definition; else all of it."""
         names = symbol.split(".")
-        prefixes = (".".join(names[:count]) for count in range(1, len(names)))
-        return next((prefix for prefix in prefixes if not self.looks_to_define(prefix)), symbol)
+        return ".".join(names[: self._levels_shown(names) + 1])
 
     def definitions(self, symbol: str | None) -> tuple[str, ...]:
         """Return the source of every class or function of that dotted name, decorators included, in file order.
@@ -94,26 +95,36 @@ class Source:
         spans = sorted(_span(node, lines) for node in found)
         return tuple("\n".join(lines[start - 1 : end]) for start, end in spans)
 
+    def _levels_shown(self, names: list[str]) -> int:
+        """Return how many of ``names``, from the first, the layout shows to be defined inside each other."""
+        start, end = 0, len(self.text)
+        for level, name in enumerate(names):
+            found = self._header(name, INDENT * level, start, end)
+            if found is None:
+                return level
+            start, end = found, self._block_end(INDENT * level, found, end)
+        return len(names)
+
     def _header(self, name: str, indent: str, start: int, end: int) -> int | None:
         """Return where the name ends in the first line that defines it at this indentation."""
-        leads = {"class ": (indent,), "def ": (indent, f"{indent}async ")}
-        ends = []
-        for keyword, lead in leads.items():
-            position = self.text.find(keyword + name, start, end)
-            while position >= 0:
-                after = position + len(keyword) + len(name)
-                line = self.text.rfind("\n", 0, position) + 1
-                if self.text[line:position] in lead and self.text[after : after + 1] in tuple("(:[ "):
-                    ends.append(after)
-                    break
-                position = self.text.find(keyword + name, after, end)
-        return min(ends, default=None)
+        leads = (f"{indent}class ", f"{indent}def ", f"{indent}async def ")
+        ends = (self._name_end(f"{lead}{name}", start, end) for lead in leads)
+        return min((found for found in ends if found is not None), default=None)
+
+    def _name_end(self, head: str, start: int, end: int) -> int | None:
+        """Return the end of the first ``head`` that begins a line and is a whole name."""
+        position = self.text.find(head, start, end)
+        while position >= 0:
+            after = position + len(head)
+            begins_line = position == 0 or self.text[position - 1] == "\n"
+            if begins_line and self.text[after : after + 1] in tuple("(:[ "):
+                return after
+            position = self.text.find(head, after, end)
+        return None
 
     def _block_end(self, indent: str, start: int, end: int) -> int:
         """Return where the first line begins that is not indented more and can begin a statement or a string's end."""
-        import re
-
-        dedented = re.compile(rf"\n(?={'[ ]?' * len(indent)}[^\s#)\]}}])").search(self.text, start, end)
+        dedented = re.compile(rf"\n(?=[ ]{{0,{len(indent)}}}[^\s#)\]}}])").search(self.text, start, end)
         return dedented.start() + 1 if dedented is not None else end
 
     def _parsed(self) -> ast.Module:
@@ -129,10 +140,15 @@ def _decode(data: bytes) -> str:
     encoding = "utf-8-sig"
     try:
         if any(b"coding" in line for line in head):
+            import codecs
             import tokenize
 
             encoding, _ = tokenize.detect_encoding(iter([line + b"\n" for line in head]).__next__)
+            if not re.fullmatch(CHARSETS, codecs.lookup(encoding).name):
+                raise SourceError(f"cannot be decoded: {encoding} is no encoding of Python source")
         return data.decode(encoding)
+    except SourceError:
+        raise
     except (SyntaxError, LookupError, ValueError) as error:
         raise SourceError(f"cannot be decoded: {error}") from error
 
@@ -141,6 +157,11 @@ def _parse(text: str) -> ast.Module | SourceError:
     import ast
     import warnings
 
+    from patchctl.evidence.nesting import LONGEST_CHAIN, chains_too_long
+
+    if chains_too_long(text):
+        message = f"an expression is longer than {LONGEST_CHAIN} characters, or a string literal never ends"
+        return SourceError(f"cannot be parsed: {message}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody else's file are not our news

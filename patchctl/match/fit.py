@@ -112,14 +112,12 @@ def _resembles_result(diff: FileDiff, text: Text | None, forward: Match, reverse
     That is what a patched file looks like which has a second copy of the code. Its result is looked for anywhere, also
     where a hunk at the beginning or end of a file could not be placed.
     """
-    for hunk, preimage, postimage in zip(diff.hunks, forward.hunks, reverse.hunks, strict=True):
-        if not preimage.offset:
-            continue
-        if postimage.reason != "not-found":
-            return True
-        if text is not None and any(text.find([hunk.new_lines], 0, text.count)):
-            return True
-    return False
+    places = zip(diff.hunks, forward.hunks, reverse.hunks, strict=True)
+    shifted = [(hunk, postimage) for hunk, preimage, postimage in places if preimage.offset]
+    if any(postimage.reason != "not-found" for _, postimage in shifted):
+        return True
+    # all in one search: one for each hunk would take the product of diff and file
+    return text is not None and any(text.find([hunk.new_lines for hunk, _ in shifted], 0, text.count))
 
 
 def has_blob(content: bytes, blob: str | None) -> bool:

@@ -1,5 +1,6 @@
 """Lines of a file and where blocks of lines occur in them, in time linear in the file and the blocks.
 
+One block is searched as bytes: since CPython 3.10 that is linear also where text repeats (two-way search).
 A block occurs only where it begins and ends with whole lines. Nothing is known here about hunks or their order.
 """
 
@@ -62,6 +63,10 @@ class Text:
         return [tuple(low + line for line in found) for found in find_all(blocks, lines, LISTED)]
 
     def _find_one(self, block: Block, low: int, high: int) -> tuple[int, ...]:
+        if not block[-1].endswith(b"\n"):
+            # only the end of the file ends a line without newline; looking for more would take quadratic time
+            line = self.count - len(block)
+            return (line,) if line >= low and high == self.count and self.holds(block, line) else ()
         if self._shifted is None:
             # with a newline in front of everything, every hit of newline + block begins a line
             self._shifted = b"\n" + self.content
@@ -70,8 +75,7 @@ class Text:
         found: list[int] = []
         at = self._shifted.find(needle, self.start(low), end)
         while at != -1 and len(found) < LISTED:
-            if self._ends_a_line(needle, at - 1):
-                found.append(self._line_at(at))
+            found.append(self._line_at(at))
             at = self._shifted.find(needle, at + 1, end)
         return tuple(found)
 

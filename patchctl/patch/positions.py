@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -52,9 +52,22 @@ class KeyPositions(NamedTuple):
 
     def line_of(self, key: str) -> int:
         """Return the line of a key path written as :func:`key_text` writes it, or of the nearest thing around it."""
+        return self.lines_of((key,))[0]
+
+    def lines_of(self, keys: Iterable[str]) -> list[int]:
+        """Return what :meth:`line_of` does for each of ``keys``; the lines are gone through once."""
         written = {key_text(path): line for path, line in self.lines.items()}
-        around = [text for text in written if key == text or key.startswith((f"{text}.", f"{text}["))]
-        return written[max(around, key=len)] if around else 1
+        return [_line_around(key, written) for key in keys]
+
+
+def _line_around(key: str, written: Mapping[str, int]) -> int:
+    """Return the line of the longest beginning of ``key``, up to a dot or a bracket, that is written."""
+    while key not in written:
+        end = max(key.rfind("."), key.rfind("["))
+        if end < 0:
+            return 1
+        key = key[:end]
+    return written[key]
 
 
 def key_text(path: KeyPath) -> str:

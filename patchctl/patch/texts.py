@@ -12,6 +12,8 @@ _SOURCE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?#][!-~]*)?")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_SLUG = 100
 _MAX_PATTERN = 2000
+_MAX_PARTS = 100
+"""As deep as Python lets blocks be indented."""
 
 
 def is_slug(text: str) -> bool:
@@ -54,8 +56,11 @@ def file_name_problem(text: str) -> str | None:
 
 
 def symbol_problem(text: str) -> str | None:
-    """Whether it is a dotted name."""
-    return None if all(part.isidentifier() for part in text.split(".")) else "must be a dotted Python name"
+    """Whether it is a dotted name that some file can define."""
+    parts = text.split(".")
+    if len(parts) > _MAX_PARTS:
+        return f"has more than {_MAX_PARTS} parts, deeper than Python lets definitions nest"
+    return None if all(part.isidentifier() for part in parts) else "must be a dotted Python name"
 
 
 def pattern_problem(text: str) -> str | None:

@@ -9,7 +9,7 @@ from patchctl.evidence.tokens import tokens
 from patchctl.patch import REGISTRY, Document, Patch, Table, parse_entry
 from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, reason_of
 from patchctl.registry.relations import Finding, check_relations
-from patchctl.registry.use import Registry, RegistryRoot, locate_key
+from patchctl.registry.use import Registry, RegistryRoot, locate_keys_of
 
 FORMAT = 1
 """The format of registry folders that this patchctl knows."""
@@ -46,7 +46,7 @@ def load_registry(folders: Sequence[str]) -> Registry:
     return Registry(
         roots=tuple(roots.values()),
         entries=working,
-        problems=(*problems, *(_as_problem(finding) for finding in findings)),
+        problems=(*problems, *_as_problems(findings)),
     )
 
 
@@ -167,7 +167,18 @@ def _read_beside(folder: Folder, inside: str) -> bytes:
     return data
 
 
-def _as_problem(finding: Finding) -> Problem:
-    file, line = locate_key(finding.patch, finding.key)
+def _as_problems(findings: Sequence[Finding]) -> list[Problem]:
+    """Findings with their places; the file of an entry is scanned once, however much is said of it."""
+    by_entry: dict[tuple[str, str], list[int]] = {}
+    for index, finding in enumerate(findings):
+        by_entry.setdefault((finding.patch.registry, finding.patch.folder), []).append(index)
+    places: dict[int, tuple[str, int]] = {}
+    for indices in by_entry.values():
+        file, lines = locate_keys_of(findings[indices[0]].patch, [findings[index].key for index in indices])
+        places.update((index, (file, line)) for index, line in zip(indices, lines, strict=True))
+    return [_as_problem(finding, *places[index]) for index, finding in enumerate(findings)]
+
+
+def _as_problem(finding: Finding, file: str, line: int) -> Problem:
     problem = Problem(code=finding.code, message=finding.message, hint=finding.hint, patch=finding.patch.id)
     return problem._replace(path=file, line=line, key=finding.key)

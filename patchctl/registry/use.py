@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from patchctl.errors import Problem, RegistryError
@@ -73,6 +74,12 @@ class Registry(NamedTuple):
 
 def locate_key(patch: Patch, key: str) -> tuple[str, int]:
     """Return the file and the 1-based line of an entry's key; line 1 when the file cannot be read any more."""
+    file, lines = locate_keys_of(patch, (key,))
+    return file, lines[0]
+
+
+def locate_keys_of(patch: Patch, keys: Sequence[str]) -> tuple[str, list[int]]:
+    """Return the file and the lines of several keys of an entry; the file is scanned once."""
     from patchctl.patch.positions import locate_keys
 
     folder, inside = _place(patch)
@@ -80,7 +87,7 @@ def locate_key(patch: Patch, key: str) -> tuple[str, int]:
         data = folder.read(f"{inside}/{ENTRY_FILE}") or b""
     except OSError:
         data = b""
-    return folder.path(f"{inside}/{ENTRY_FILE}"), locate_keys(data.decode("utf-8", "replace")).line_of(key)
+    return folder.path(f"{inside}/{ENTRY_FILE}"), locate_keys(data.decode("utf-8", "replace")).lines_of(keys)
 
 
 def _read_named(patch: Patch, name: str, key: str) -> bytes:
