@@ -114,11 +114,13 @@ def agree_with_git_header(text: bytes, old: str, new: str, strip: int, at: int) 
         first, rest = unquote(text, at)
         if _drop(first, strip) != first_wanted or not rest.startswith(b" "):
             return False
+        _check_stripped(first, first_wanted, at)
         return _is_name(rest[1:], second_wanted, strip, at)
     # a blank may also be part of a name, but only one split leaves the wanted name in front
     after = _drop(text, strip)
     if after is None or not after.startswith(first_wanted + b" "):
         return False
+    _check_stripped(text[: len(text) - len(after) + len(first_wanted)], first_wanted, at)
     return _is_name(after[len(first_wanted) + 1 :], second_wanted, strip, at)
 
 
@@ -143,10 +145,19 @@ def name_of_git_header(text: bytes, strip: int, at: int) -> bytes | None:
 
 
 def _is_name(text: bytes, wanted: bytes, strip: int, at: int) -> bool:
-    if text.startswith(b'"'):
-        name, rest = unquote(text, at)
-        return rest == b"" and _drop(name, strip) == wanted
-    return _drop(text, strip) == wanted
+    name, rest = unquote(text, at) if text.startswith(b'"') else (text, b"")
+    if rest or _drop(name, strip) != wanted:
+        return False
+    _check_stripped(name, wanted, at)
+    return True
+
+
+def _check_stripped(name: bytes, wanted: bytes, at: int) -> None:
+    """Refuse a name of a ``diff --git`` line for what is stripped from it: it would mean another file elsewhere."""
+    stripped = name[: len(name) - len(wanted)]
+    if stripped.startswith(b"/") or b".." in stripped.split(b"/"):
+        problem = "is absolute" if stripped.startswith(b"/") else "contains '..'"
+        raise DiffError("unsafe-path", f"{shown(name)} {problem}", line=at + 1)
 
 
 def _drop(raw: bytes, strip: int) -> bytes | None:
