@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from patchctl.diff import ChangeKind, FileDiff
-from patchctl.model import Distribution
 from patchctl.verdict.base import BaseKind
 from patchctl.verdict.facts import SiteFacts, SourceDiff
 
@@ -39,7 +38,8 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     if path in found.record:
         return None
     if brings:
-        return None if _has_top(found, top) else f"{top} is not a package of {distribution}"
+        place = path.rpartition("/")[0] or top
+        return None if _is_ground(found.record, path) else f"{place} is not a package of {distribution}"
     if site.snapshot.files.get(path) is None:
         return None  # "missing" says it better
     return f"it is not listed in RECORD of {distribution}"
@@ -68,6 +68,13 @@ def standing(site: SiteFacts, id_: str, diffs: Sequence[SourceDiff]) -> tuple[So
     return tuple(part for part in parts if part.files)
 
 
-def _has_top(distribution: Distribution, top: str) -> bool:
-    prefix = top + "/"
-    return any(path.startswith(prefix) for path in distribution.record or ())
+def _is_ground(record: Mapping[str, str | None], path: str) -> bool:
+    """Tell whether some directory on the way to ``path`` holds a file of the distribution.
+
+    Sharing the first directory is not enough: a namespace package has parts that belong to others.
+    """
+    slashes = [index for index, character in enumerate(path) if character == "/"]
+    if any(f"{path[:slash]}/__init__.py" in record for slash in slashes):
+        return True
+    above = {path[:slash] for slash in slashes}
+    return any(row.rpartition("/")[0] in above for row in record)
