@@ -15,6 +15,9 @@ from patchctl.target.record import fingerprint, is_metadata, parse_record
 _CODE = (".py", ".so", ".pyd")
 _SMALL = 1 << 20
 
+LARGEST_RECORD = 64 << 20
+"""Bytes; a row takes about a hundred, so that this lists more than half a million files."""
+
 
 def read_distribution(site: str, holding: Holding) -> Distribution:
     """Return the distribution in ``site`` (absolute) that ``holding`` is a trace of.
@@ -39,7 +42,7 @@ def read_distribution(site: str, holding: Holding) -> Distribution:
 def _read(root_fd: int, holding: Holding) -> Distribution:
     """Read a dist-info, or an egg-info: that one may be a plain file, and then has nothing below it."""
     below = holding.info.endswith(".dist-info")
-    listed = read_metadata(root_fd, f"{holding.info}/RECORD", limit=64 << 20) if below else None
+    listed = read_metadata(root_fd, f"{holding.info}/RECORD", limit=LARGEST_RECORD) if below else None
     record = None if listed is None else parse_record(listed)
     installer = read_metadata(root_fd, f"{holding.info}/INSTALLER") if below else None
     return Distribution(
