@@ -1,4 +1,4 @@
-"""Every name of every kind of section, and which files an entry may touch: ENGINE's rules, one row each."""
+"""Every name of every kind of section, and which files an entry may touch: one row each."""
 
 from __future__ import annotations
 
@@ -54,8 +54,12 @@ SECTIONS = [
     Section("an Index line above", b"Index: %(old)b\n" + b"=" * 67 + b"\n--- %(old)b\n+++ %(new)b\n" + MODIFIED),
     Section(
         "a rename",
-        b"diff --git %(old)b %(new)b\nsimilarity index 100%%\nrename from %(old)b\nrename to %(new)b\n",
-        ("rename",),
+        b"diff --git %(old)b %(new)b\nsimilarity index 100%%\nrename from %(bare_old)b\nrename to %(bare_new)b\n",
+    ),
+    Section(
+        "a rename with edits",
+        b"diff --git %(old)b %(new)b\nrename from %(bare_old)b\nrename to %(bare_new)b\n"
+        b"--- %(old)b\n+++ %(new)b\n" + MODIFIED,
     ),
     Section(
         "a copy", b"diff --git %(old)b %(new)b\nsimilarity index 100%%\ncopy from %(old)b\ncopy to %(new)b\n", ("copy",)
@@ -65,7 +69,7 @@ SECTIONS = [
         b"diff --git %(old)b %(new)b\nnew file mode 120000\n--- /dev/null\n+++ %(new)b\n" + ADDED,
         ("symlink",),
     ),
-    Section("a mode", b"diff --git %(old)b %(new)b\nold mode 100644\nnew mode 100755\n", ("mode-change",)),
+    Section("a mode", b"diff --git %(old)b %(new)b\nold mode 100644\nnew mode 100755\n"),
 ]
 
 
@@ -116,8 +120,14 @@ def quoted(name: bytes) -> bytes:
     return b'"' + b"".join(b"%c" % byte if byte in LETTERS else b"\\%03o" % byte for byte in name) + b'"'
 
 
+def bare(name: bytes) -> bytes:
+    """The name without its prefix, as ``rename from`` has it."""
+    quote = b'"' if name.startswith(b'"') else b""
+    return quote + name.partition(b"/")[2]
+
+
 def filled(section: Section, old: bytes, new: bytes) -> bytes:
-    return section.text % {b"old": old, b"new": new}
+    return section.text % {b"old": old, b"new": new, b"bare_old": bare(old), b"bare_new": bare(new)}
 
 
 def refusal(diff: bytes, strip: int = 1) -> DiffError:
@@ -228,7 +238,8 @@ def test_every_section_is_taken_with_a_harmless_name() -> None:
         if section.before:
             assert refusal(diff).problem.code in section.before
         else:
-            assert [file.path for file in parse_diff(diff)] == ["vllm/a.py"]
+            diff = filled(section, b"a/vllm/a.py", b"b/vllm/b.py") if b"rename" in section.text else diff
+            assert [file.paths[0] for file in parse_diff(diff)] == ["vllm/a.py"]
 
 
 def test_every_row_has_its_own_intent() -> None:
