@@ -171,7 +171,7 @@ def test_the_gate_shuts_when_the_two_accounts_differ(theirs: str) -> None:
     ids=["a line short", "a line long"],
 )
 def test_the_gate_shuts_when_the_parser_does_not_accept_the_lines(rows: tuple[int, ...]) -> None:
-    extent = HunkExtent(at=0, end=5, counts=(1, 3, 1, 3), rows=rows, unended=frozenset())
+    extent = HunkExtent(at=0, end=5, counts=(1, 3, 1, 3), rows=rows, tags=b" -+ "[: len(rows)])
     if len(rows) < 4:
         with pytest.raises(DiffError) as caught:
             parse_bodies(RAW, [extent])
@@ -186,7 +186,7 @@ def test_the_gate_shuts_when_the_parser_does_not_accept_the_lines(rows: tuple[in
 def test_the_gate_shuts_when_the_parser_finds_another_number_of_hunks() -> None:
     extent = measure(RAW, 0)
     swallowed = HunkExtent(
-        at=0, end=10, counts=extent.counts, rows=(*extent.rows, 5, *range(6, 10)), unended=frozenset()
+        at=0, end=10, counts=extent.counts, rows=(*extent.rows, 5, *range(6, 10)), tags=extent.tags * 2
     )
     with pytest.raises(DiffError, match="number of hunks"):
         parse_bodies(RAW + RAW, [swallowed])

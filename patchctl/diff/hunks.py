@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.diff.source import bare, header_text, shown
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 _HEADER = rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?= |\n|\r\n|\Z)"
 _OLD_TAGS = (b" ", b"-")
 _NEW_TAGS = (b" ", b"+")
+_IS_OLD = bytes(tag in b" -" for tag in range(256))
+_IS_NEW = bytes(tag in b" +" for tag in range(256))
+"""For each tag whether its line is on that side."""
 
 
 class HunkExtent(NamedTuple):
@@ -31,14 +35,16 @@ class HunkExtent(NamedTuple):
         end: index after its last line, markers included.
         counts: old start, old length, new start, new length.
         rows: indices of the body lines, without markers.
+        tags: of the body lines, one byte each: blank, ``-`` or ``+``.
         unended: indices of the body lines that a marker says have no newline.
     """
 
     at: int
     end: int
     counts: tuple[int, int, int, int]
-    rows: tuple[int, ...]
-    unended: frozenset[int]
+    rows: Sequence[int]
+    tags: bytes
+    unended: frozenset[int] = frozenset()
 
 
 def read_hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:
@@ -66,8 +72,36 @@ def measure(lines: list[bytes], at: int) -> HunkExtent:
         DiffError: a header, count, line or marker is wrong.
     """
     counts = _read_counts(lines, at)
+    return _measure_plain(lines, at, counts) or _measure_each(lines, at, counts)
+
+
+def _measure_plain(lines: list[bytes], at: int, counts: tuple[int, int, int, int]) -> HunkExtent | None:
+    """Measure a hunk that has no marker and nothing wrong; None: look at each line.
+
+    As many lines as the fuller side still lacks belong to the hunk whatever they are, so whole runs are counted.
+    """
+    old, new = counts[1], counts[3]
+    tags = b""
+    while old > 0 or new > 0:
+        first = at + 1 + len(tags)
+        run = bytes([line[0] for line in lines[first : first + max(old, new)]]).replace(b"\n", b" ")
+        context, removed, added = run.count(b" "), run.count(b"-"), run.count(b"+")
+        if len(run) < max(old, new) or context + removed + added < len(run):
+            return None
+        old -= context + removed
+        new -= context + added
+        tags += run
+    end = at + 1 + len(tags)
+    if old or new or not lines[end - 1].endswith(b"\n") or (end < len(lines) and lines[end].startswith(b"\\")):
+        return None
+    return HunkExtent(at=at, end=end, counts=counts, rows=range(at + 1, end), tags=tags)
+
+
+def _measure_each(lines: list[bytes], at: int, counts: tuple[int, int, int, int]) -> HunkExtent:
+    """Measure any hunk line by line, and say which line is wrong."""
     old, new = counts[1], counts[3]
     rows: list[int] = []
+    tags: list[bytes] = []
     unended: list[int] = []
     row = at + 1
     while row < len(lines):
@@ -84,11 +118,12 @@ def measure(lines: list[bytes], at: int) -> HunkExtent:
                 message = f"the hunk has more lines than its header counts: {shown(bare(line))}"
                 raise DiffError("wrong-count", message, line=row + 1)
             rows.append(row)
+            tags.append(tag)
         row += 1
     if old or new:
         raise DiffError("wrong-count", "the diff ends before the hunk has as many lines as it counts", line=at + 1)
     _check_ends(lines, rows, unended)
-    return HunkExtent(at=at, end=row, counts=counts, rows=tuple(rows), unended=frozenset(unended))
+    return HunkExtent(at=at, end=row, counts=counts, rows=rows, tags=b"".join(tags), unended=frozenset(unended))
 
 
 def _read_counts(lines: list[bytes], at: int) -> tuple[int, int, int, int]:
@@ -174,32 +209,26 @@ def agreed(lines: list[bytes], extent: HunkExtent, parsed: ParsedHunk, number: i
     figures = (parsed.source_start, parsed.source_length, parsed.target_start, parsed.target_length)
     if figures != extent.counts or len(parsed) != len(extent.rows):
         raise DiffError("gate", "the parser counts the hunk differently", line=extent.at + 1)
-    old: list[bytes] = []
-    new: list[bytes] = []
-    tags: list[str] = []
-    for row, their in zip(extent.rows, parsed, strict=True):
-        raw = lines[row]
-        content = raw[1:] if raw != b"\n" else raw
-        if their.line_type not in {" ", "+", "-"} or their.value.encode("latin-1") != content:
-            raise DiffError("gate", "the parser reads the line differently", line=row + 1)
-        content = content[:-1] if row in extent.unended else content
-        if their.line_type != "+":
-            old.append(content)
-        if their.line_type != "-":
-            new.append(content)
-        tags.append(their.line_type)
+    contents = _contents(lines, extent)
+    if "".join([their.line_type for their in parsed]).encode("latin-1") != extent.tags:
+        raise DiffError("gate", "the parser reads the lines differently", line=extent.at + 1)
+    if [their.value.encode("latin-1") for their in parsed] != contents:
+        raise DiffError("gate", "the parser reads the lines differently", line=extent.at + 1)
+    for row in extent.unended:
+        contents[extent.rows.index(row)] = lines[row][1:-1]
     return Hunk(
         number=number,
         old_start=extent.counts[0],
         new_start=extent.counts[2],
-        old_lines=tuple(old),
-        new_lines=tuple(new),
-        leading=_context(tags),
-        trailing=_context(tags[::-1]),
+        old_lines=tuple(compress(contents, extent.tags.translate(_IS_OLD))),
+        new_lines=tuple(compress(contents, extent.tags.translate(_IS_NEW))),
+        leading=len(extent.tags) - len(extent.tags.lstrip(b" ")),
+        trailing=len(extent.tags) - len(extent.tags.rstrip(b" ")),
         line=extent.at + 1,
         body=tuple(lines[extent.at + 1 : extent.end]),
     )
 
 
-def _context(tags: list[str]) -> int:
-    return next((count for count, tag in enumerate(tags) if tag != " "), len(tags))
+def _contents(lines: list[bytes], extent: HunkExtent) -> list[bytes]:
+    """Return the body lines without their tags, newlines included."""
+    return [lines[row][1:] or b"\n" for row in extent.rows]

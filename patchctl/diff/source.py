@@ -5,6 +5,8 @@ Other line separators (``\r``, ``\f``, U+2028 and the like) are content. Nothing
 
 from __future__ import annotations
 
+from io import BytesIO
+
 from patchctl.errors import DiffError
 
 LARGEST_DIFF = 16 << 20
@@ -33,14 +35,12 @@ def split_lines(data: bytes) -> list[bytes]:
     if data.startswith(_UTF16_BOMS):
         hint = "write it again as bytes or UTF-8; PowerShell's '>' makes UTF-16"
         raise DiffError("utf-16", "the diff is encoded in UTF-16", hint=hint, line=1)
-    *whole, rest = data.removeprefix(_UTF8_BOM).split(b"\n")
-    lines = [line + b"\n" for line in whole]
-    if rest:
-        lines.append(rest)
-    for at, line in enumerate(lines):
-        if len(line) > LONGEST_LINE:
-            message = f"a line has {len(line)} bytes; at most {LONGEST_LINE} are read"
-            raise DiffError("line-too-long", message, line=at + 1)
+    # a stream of bytes ends its lines at newlines alone
+    lines = BytesIO(data.removeprefix(_UTF8_BOM)).readlines()
+    if max(map(len, lines), default=0) > LONGEST_LINE:
+        at = next(at for at, line in enumerate(lines) if len(line) > LONGEST_LINE)
+        message = f"a line has {len(lines[at])} bytes; at most {LONGEST_LINE} are read"
+        raise DiffError("line-too-long", message, line=at + 1)
     return lines
 
 
