@@ -42,10 +42,10 @@ def _spliced(diff: FileDiff, content: bytes | None, match: Match) -> bytes:
     for hunk, place in zip(diff.hunks, match.hunks, strict=True):
         old, new = (hunk.old_lines, hunk.new_lines) if forward else (hunk.new_lines, hunk.old_lines)
         # a match is only a value: it is held against the bytes again before they are replaced
-        if place.line is None or not text.holds(old, place.line - 1) or text.start(place.line - 1) < done:
+        start = -1 if place.line is None else text.start(place.line - 1)
+        if place.line is None or not text.holds(old, place.line - 1) or start < done:
             raise ValueError(f"{diff.path}: the match was found in other bytes")
-        start = text.start(place.line - 1)
         pieces += [content[done:start], *new]
-        done = text.start(place.line - 1 + len(old))
+        done = start + sum(map(len, old))
     pieces.append(content[done:])
     return b"".join(pieces)

@@ -6,8 +6,9 @@ A block occurs only where it begins and ends with whole lines. Nothing is known 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import accumulate
 
 from patchctl.match.automaton import find_all
@@ -22,24 +23,36 @@ Block = tuple[bytes, ...]
 """Lines with their line ends; only the last may lack its newline."""
 
 
-class Text:
-    """The bytes of one file, split into lines at newlines alone. Line numbers count from 0 here."""
+CHUNK = 1024
+"""Bytes of a file between two places whose line number is known; a line is found from the place before it."""
 
-    __slots__ = ("_ends", "_lines", "_shifted", "content", "count")
+
+class Text:
+    """The bytes of one file, which has lines that end at newlines alone. Line numbers count from 0 here.
+
+    It is not split: most blocks stand where they are expected, and then nothing but a few offsets is asked for.
+    """
+
+    __slots__ = ("_marks", "_shifted", "content", "count")
 
     def __init__(self, content: bytes) -> None:
         self.content = content
-        self._lines = content.split(b"\n")
-        self._ends = list(accumulate(map(len, self._lines), initial=0))
-        self.count = len(self._lines) - (self._lines[-1] == b"")
+        newlines = (content.count(b"\n", at, at + CHUNK) for at in range(0, len(content), CHUNK))
+        self._marks = list(accumulate(newlines, initial=0))
+        self.count = self._marks[-1] + (not content.endswith(b"\n") and content != b"")
         self._shifted: bytes | None = None
 
     def start(self, line: int) -> int:
         """Return the offset in bytes at which ``line`` begins; for a line past the end, the length of the content."""
         if line >= self.count:
             return len(self.content)
-        # the sum leaves out the newline of each line before
-        return self._ends[line] + line
+        if line <= 0:
+            return 0
+        # the line begins behind the newline number ``line``, counted from 1
+        chunk = bisect_left(self._marks, line) - 1
+        end = (chunk + 1) * CHUNK
+        rest = self.content[chunk * CHUNK : end].split(b"\n", line - self._marks[chunk])[-1]
+        return min(end, len(self.content)) - len(rest)
 
     def holds(self, block: Block, line: int) -> bool:
         """Tell whether ``block`` stands at ``line``."""
@@ -57,9 +70,8 @@ class Text:
         """
         if len(blocks) < MANY:
             return [self._find_one(block, low, high) for block in blocks]
-        lines = [line + b"\n" for line in self._lines[low:high]]
-        if high == self.count and lines and not self.content.endswith(b"\n"):
-            lines[-1] = lines[-1][:-1]
+        # a stream of bytes ends its lines at newlines alone
+        lines = BytesIO(self.content[self.start(low) : self.start(high)]).readlines()
         return [tuple(low + line for line in found) for found in find_all(blocks, lines, LISTED)]
 
     def _find_one(self, block: Block, low: int, high: int) -> tuple[int, ...]:
@@ -83,4 +95,6 @@ class Text:
         return joined.endswith(b"\n") or start + len(joined) == len(self.content)
 
     def _line_at(self, offset: int) -> int:
-        return bisect_right(range(self.count), offset, key=self.start) - 1
+        """Return the line that begins at ``offset``."""
+        chunk = offset // CHUNK
+        return self._marks[chunk] + self.content.count(b"\n", chunk * CHUNK, offset)
