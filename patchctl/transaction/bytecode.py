@@ -7,7 +7,7 @@ tag and optimisation level, the sourceless sibling, and the mirror below a pycac
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Purged(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def purge(root: int, site: str, path: str, pycache_prefix: str | None) -> Purged:
+def purge(root: int, site: str, path: str, pycache_prefix: str | None, settle: Callable[[int], None] = sync) -> Purged:
     """Remove the byte code of source ``path``.
 
     Args:
@@ -42,6 +42,7 @@ def purge(root: int, site: str, path: str, pycache_prefix: str | None) -> Purged
         site: its absolute path, which the mirror's names are made of.
         path: POSIX, relative to the site; anything but a ``.py`` file has no byte code.
         pycache_prefix: absolute directory of the mirror; None: there is none.
+        settle: gets the descriptor of each directory that names went from, to bring it to the disk now or later.
     """
     if not path.endswith(SUFFIX):
         return Purged()
@@ -50,14 +51,14 @@ def purge(root: int, site: str, path: str, pycache_prefix: str | None) -> Purged
     notes: list[str] = []
     try:
         with parent_of(root, path) as (parent, _):
-            _purge_names(parent, [f"{stem}.pyc"], path, stuck, notes)
+            _purge_names(parent, [f"{stem}.pyc"], path, stuck, notes, settle)
             with _cache(parent, path, notes) as cache:
                 if cache is not None:
-                    _purge_names(cache, _compiled(cache, stem), path, stuck, notes)
+                    _purge_names(cache, _compiled(cache, stem), path, stuck, notes, settle)
     except FileNotFoundError:
         pass  # its directory is gone, and the byte code with it
     if pycache_prefix is not None:
-        _purge_mirror(pycache_prefix, site, path, stem, stuck, notes)
+        _purge_mirror(pycache_prefix, site, path, stem, stuck, notes, settle)
     return Purged(stuck=tuple(stuck), notes=tuple(notes))
 
 
@@ -102,7 +103,9 @@ def _cache(parent: int, path: str, notes: list[str]) -> Iterator[int | None]:
         os.close(cache)
 
 
-def _purge_names(directory: int, names: list[str], path: str, stuck: list[str], notes: list[str]) -> None:
+def _purge_names(
+    directory: int, names: list[str], path: str, stuck: list[str], notes: list[str], settle: Callable[[int], None]
+) -> None:
     removed = False
     for name in names:
         try:
@@ -113,7 +116,7 @@ def _purge_names(directory: int, names: list[str], path: str, stuck: list[str], 
             else:
                 notes.append(f"{name}, byte code of {path}, stays ({error.strerror}); the next import renews it")
     if removed:
-        sync(directory)
+        settle(directory)
 
 
 def _runs_unchecked(directory: int, name: str) -> bool:
@@ -131,7 +134,15 @@ def _runs_unchecked(directory: int, name: str) -> bool:
     return flags & _FLAGS == _UNCHECKED_HASH
 
 
-def _purge_mirror(prefix: str, site: str, path: str, stem: str, stuck: list[str], notes: list[str]) -> None:
+def _purge_mirror(
+    prefix: str,
+    site: str,
+    path: str,
+    stem: str,
+    stuck: list[str],
+    notes: list[str],
+    settle: Callable[[int], None],
+) -> None:
     """The mirror of ``/site/pkg/mod.py`` is ``PREFIX/site/pkg/mod.TAG.pyc``; a linked site may be spelt either way."""
     try:
         top = open_root(prefix)
@@ -149,7 +160,7 @@ def _purge_mirror(prefix: str, site: str, path: str, stem: str, stuck: list[str]
                 continue
             try:
                 if os.fstat(mirror).st_dev == os.fstat(top).st_dev:
-                    _purge_names(mirror, _compiled(mirror, stem), path, stuck, notes)
+                    _purge_names(mirror, _compiled(mirror, stem), path, stuck, notes, settle)
                 else:
                     notes.append(f"byte code of {path} below {prefix} was left alone: another file system")
             finally:

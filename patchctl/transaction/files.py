@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -51,8 +51,10 @@ def parent_of(root: int, path: str) -> Iterator[tuple[int, str]]:
         os.close(parent)
 
 
-def write_new(parent: int, name: str, data: bytes, looks: Looks) -> None:
+def write_new(parent: int, name: str, data: bytes, looks: Looks, later: Callable[[int], None] | None = None) -> None:
     """Create ``name`` with ``data`` and ``looks`` and bring it to the disk; it must not exist.
+
+    ``later`` puts the wait for the disk off; it gets the descriptor, which is closed after it.
 
     Owner before mode, because a change of owner clears bits; the mode last but one, because the descriptor was made
     with 0600 so that nobody reads or writes the half-made file.
@@ -70,7 +72,7 @@ def write_new(parent: int, name: str, data: bytes, looks: Looks) -> None:
         os.fchmod(fd, looks.mode & _PERMISSIONS)
         if looks.mtime_ns is not None:
             os.utime(fd, ns=(looks.mtime_ns, looks.mtime_ns))
-        os.fsync(fd)
+        (later or os.fsync)(fd)
     finally:
         # A full disk may only show here (delayed allocation, NFS): the error must reach the caller.
         os.close(fd)
@@ -104,8 +106,17 @@ def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
         os.close(fd)
 
 
-def ensure_directory(parent: int, name: str, owner: tuple[int, int] | None) -> int:
-    """Return a descriptor of directory ``name``, made with 0755 whatever the umask when it is not there."""
+def ensure_directory(
+    parent: int, name: str, owner: tuple[int, int] | None, later: Callable[[int], None] | None = None
+) -> int:
+    """Return a descriptor of directory ``name``, made with 0755 whatever the umask when it is not there.
+
+    ``later`` puts the wait for the disk off; it gets the descriptor of ``parent``, when anything was made.
+    """
+    try:
+        return open_directory(parent, name)
+    except FileNotFoundError:
+        pass
     try:
         os.mkdir(name, DIRECTORY_MODE, dir_fd=parent)
     except FileExistsError:
@@ -115,7 +126,7 @@ def ensure_directory(parent: int, name: str, owner: tuple[int, int] | None) -> i
         if owner is not None:
             os.fchown(fd, *owner)
         os.fchmod(fd, DIRECTORY_MODE)
-        sync(parent)
+        (later or sync)(parent)
     except BaseException:
         os.close(fd)
         raise

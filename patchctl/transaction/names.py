@@ -60,7 +60,7 @@ def undo_path(transaction: str, index: int) -> str:
 
 def is_tmp_name(name: str) -> bool:
     """Return whether a file below a transaction's tmp directory is one we put there."""
-    return name == NEW or (name.isascii() and name.isdigit())
+    return name == NEW or (name.isascii() and name.isdigit()) or is_sha256(name)
 
 
 def is_state(path: str) -> bool:

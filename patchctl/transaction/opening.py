@@ -190,12 +190,15 @@ def put_state_file(site: OpenSite, transaction: str, directory: tuple[str, ...],
         os.close(tmp)
 
 
-def open_state_directory(site: OpenSite, parts: tuple[str, ...]) -> int:
-    """Return a descriptor of a directory below ``.patchctl``, made when it is not there."""
+def open_state_directory(site: OpenSite, parts: tuple[str, ...], later: Callable[[int], None] | None = None) -> int:
+    """Return a descriptor of a directory below ``.patchctl``, made when it is not there.
+
+    ``later`` puts the wait for the disk off, as of :func:`ensure_directory`.
+    """
     current = os.dup(site.state)
     for part in parts:
         try:
-            following = ensure_directory(current, part, site.owner)
+            following = ensure_directory(current, part, site.owner, later)
         finally:
             os.close(current)
         current = following

@@ -1,6 +1,7 @@
 """The sequence of a transaction, from refusing early to the ledger that commits it.
 
-    look at everything -> objects -> journal -> per edit: temp file, undo -> journal says replacing begins
+    look at everything -> objects -> journal -> per edit: temp file, undo -> all of it to the disk
+    -> journal says replacing begins
     -> per edit: look again, replace -> directories to the disk -> byte code -> ledger (commit) -> clean up
 
 What leads back from a failure is in ``settle``.
@@ -21,7 +22,16 @@ from patchctl.transaction.opening import OpenSite, put_state_file, write_layout
 from patchctl.transaction.preflight import inspect
 from patchctl.transaction.settle import finish, settle
 from patchctl.transaction.signals import Interruption
-from patchctl.transaction.swap import keep_undo, make_directories, put_in_place, store_object, sync_names, write_temp
+from patchctl.transaction.swap import (
+    keep_undo,
+    make_directories,
+    place_objects,
+    put_in_place,
+    sync_names,
+    write_object,
+    write_temp,
+)
+from patchctl.transaction.unsynced import Unsynced
 
 
 class Commit(NamedTuple):
@@ -79,25 +89,38 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
 def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None]) -> None:
     step("layout")
     write_layout(site, journal.transaction)
+    with Unsynced() as unsynced:
+        _store_objects(site, journal.transaction, edits, step, unsynced)
+        _put_journal(site, journal, step, "journal-prepare")
+        for index, edit in enumerate(edits):
+            step(f"directories:{index}")
+            make_directories(site, journal.edits[index])
+            step(f"temp:{index}")
+            write_temp(site, journal.transaction, index, edit, unsynced)
+            if edit.before is not None:
+                step(f"undo:{index}")
+                keep_undo(site, journal.transaction, index, edit)
+        step("sync-prepared")
+        unsynced.settle()
+    # No file may be replaced before the name that leads back to it would survive a power cut.
+    sync_names(site, [*(edit.path for edit in edits), undo_path(journal.transaction, 0)])
+
+
+def _store_objects(
+    site: OpenSite, transaction: str, edits: Sequence[FileEdit], step: Callable[[str], None], unsynced: Unsynced
+) -> None:
+    written = []
     for index, edit in enumerate(edits):
         if is_state(edit.path):
             continue
         for side, data in (("before", edit.before), ("after", edit.after)):
             if data is not None:
                 step(f"object-{side}:{index}")
-                store_object(site, journal.transaction, data)
-    _put_journal(site, journal, step, "journal-prepare")
-    for index, edit in enumerate(edits):
-        step(f"directories:{index}")
-        make_directories(site, journal.edits[index])
-        step(f"temp:{index}")
-        write_temp(site, journal.transaction, index, edit)
-        if edit.before is not None:
-            step(f"undo:{index}")
-            keep_undo(site, journal.transaction, index, edit)
-    step("sync-prepared")
-    # No file may be replaced before the name that leads back to it would survive a power cut.
-    sync_names(site, [*(edit.path for edit in edits), undo_path(journal.transaction, 0)])
+                written.append(write_object(site, transaction, data, unsynced))
+    step("sync-objects")
+    # Whole on the disk before it has its name: an object is never half there.
+    unsynced.settle()
+    place_objects(site, transaction, [sha256 for sha256 in written if sha256 is not None])
 
 
 def _put_journal(site: OpenSite, journal: Journal, step: Callable[[str], None], name: str) -> None:
@@ -114,14 +137,17 @@ def _replace(
         put_in_place(site, journal.transaction, index, edit)
     step("sync")
     sync_names(site, (edit.path for edit in files))
-    for index, edit in enumerate(files):
-        if is_state(edit.path):
-            continue
-        step(f"purge:{index}")
-        purged = purge(site.root, site.site, edit.path, site.pycache_prefix)
-        notes.extend(purged.notes)
-        if purged.stuck:
-            raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
+    with Unsynced() as directories:
+        for index, edit in enumerate(files):
+            if is_state(edit.path):
+                continue
+            step(f"purge:{index}")
+            purged = purge(site.root, site.site, edit.path, site.pycache_prefix, directories.add)
+            notes.extend(purged.notes)
+            if purged.stuck:
+                raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
+        step("sync-purged")
+        directories.settle()
     step("ledger")
     put_in_place(site, journal.transaction, len(files), ledger)
 

@@ -26,8 +26,9 @@ from patchctl.transaction.files import (
 )
 from patchctl.transaction.journal import JournalEdit
 from patchctl.transaction.names import OBJECTS, PATCHES, TMP, copy_name, is_state, restored_name, temp_name, undo_path
-from patchctl.transaction.opening import OpenSite, open_state_directory, put_state_file
+from patchctl.transaction.opening import OpenSite, open_state_directory
 from patchctl.transaction.preflight import changed_meanwhile
+from patchctl.transaction.unsynced import Unsynced
 
 _SET_ID = 0o6000
 _PERMISSIONS = 0o777
@@ -44,15 +45,48 @@ def live_state(root: int, path: str) -> tuple[str | None, int | None]:
     return (None, None) if found is None else (sha256_hex(found[0]), found[1].st_mode & _PERMISSIONS)
 
 
-def store_object(site: OpenSite, transaction: str, data: bytes) -> None:
-    """Keep ``data`` under its hash; an object that is there and intact stays as it is."""
+def write_object(site: OpenSite, transaction: str, data: bytes, unsynced: Unsynced) -> str | None:
+    """Write ``data`` to be kept under its hash, which is returned; None: it is there and intact, or written already.
+
+    :func:`place_objects` lets it take its name.
+    """
     sha256 = sha256_hex(data)
     try:
         if live_state(site.root, object_path(sha256))[0] == sha256:
-            return
+            return None
     except NotRegularError:
-        pass  # replaced below, as a damaged one is; a directory in its place makes that fail
-    put_state_file(site, transaction, (OBJECTS, sha256[:2]), sha256, data)
+        pass  # replaced, as a damaged one is; a directory in its place makes that fail
+    tmp = open_state_directory(site, (TMP, transaction))
+    try:
+        if exists(tmp, sha256):
+            return None
+        write_new(tmp, sha256, data, site.looks, unsynced.add)
+    finally:
+        os.close(tmp)
+    return sha256
+
+
+def place_objects(site: OpenSite, transaction: str, objects: Iterable[str]) -> None:
+    """Let objects take their names and bring these to the disk, once all are there whole.
+
+    Args:
+        site: the opened site.
+        transaction: whose tmp directory holds them.
+        objects: hashes of what :func:`write_object` wrote, and what is on the disk.
+    """
+    with Unsynced() as directories:
+        tmp = open_state_directory(site, (TMP, transaction))
+        try:
+            for sha256 in sorted(objects):
+                target = open_state_directory(site, (OBJECTS, sha256[:2]), directories.add)
+                try:
+                    os.replace(sha256, sha256, src_dir_fd=tmp, dst_dir_fd=target)
+                    directories.add(target)
+                finally:
+                    os.close(target)
+        finally:
+            os.close(tmp)
+        directories.settle()
 
 
 def make_directories(site: OpenSite, edit: JournalEdit) -> None:
@@ -64,10 +98,11 @@ def make_directories(site: OpenSite, edit: JournalEdit) -> None:
         os.close(open_state_directory(site, (PATCHES,)))
 
 
-def write_temp(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
+def write_temp(site: OpenSite, transaction: str, index: int, edit: FileEdit, unsynced: Unsynced) -> None:
     """Write the new file beside its target, with mode, owner and extended attributes of the file it replaces."""
     with parent_of(site.root, edit.path) as (parent, name):
-        write_new(parent, temp_name(transaction, index), edit.after or b"", _looks(site, parent, name, edit))
+        looks = _looks(site, parent, name, edit)
+        write_new(parent, temp_name(transaction, index), edit.after or b"", looks, unsynced.add)
 
 
 def _looks(site: OpenSite, parent: int, name: str, edit: FileEdit) -> Looks:
