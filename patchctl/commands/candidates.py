@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from patchctl.build import BuildId, MatchOutcome, MatchRule, choose, parse_build
-from patchctl.diff import parse_diff
+from patchctl.diff import FileDiff, parse_diff
 from patchctl.errors import PatchctlError, Problem
 from patchctl.evidence import FixFinding
 from patchctl.ledger import read_patch
@@ -19,6 +20,10 @@ from patchctl.patch import Patch, Variant
 from patchctl.registry import Registry, replaced_ids
 from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
+Parsed = Mapping[tuple[str, int], tuple[FileDiff, ...]]
+"""What a diff says, by the sha256 of its bytes and the strip level: the same bytes always say the same."""
+
+_NOTHING: Parsed = MappingProxyType({})
 _WEAKEST = (MatchRule.NONE, MatchRule.RANGE, MatchRule.LABEL, MatchRule.EXACT, MatchRule.ASSUMED)
 
 
@@ -69,6 +74,7 @@ def select(
     assumed: str | None,
     *,
     receipt: Receipt | None = None,
+    known: Parsed = _NOTHING,
 ) -> Selection:
     """Choose an entry's variants for this environment and parse their diffs.
 
@@ -79,17 +85,18 @@ def select(
         ledger: receipts.
         assumed: build string given with ``--assume-build``.
         receipt: with ``entry`` None.
+        known: what was parsed before.
     """
     if entry is not None:
         receipt = next((held for held in ledger.receipts if held.id == entry.id), None)
     selection = Selection(id=entry.id if entry is not None else receipt_id(receipt), entry=entry, receipt=receipt)
     if receipt is not None:
-        _add_recorded(selection, receipt, target)
+        _add_recorded(selection, receipt, target, known)
         if assumed is None and receipt.assumed is not None and not _rebuilt(receipt, target):
             assumed = receipt.assumed
     selection.assumed = assumed
     if entry is not None:
-        _choose_variants(selection, registry, entry, target)
+        _choose_variants(selection, registry, entry, target, known)
     return selection
 
 
@@ -100,12 +107,12 @@ def receipt_id(receipt: Receipt | None) -> str:
     return receipt.id
 
 
-def _add_recorded(selection: Selection, receipt: Receipt, target: Target) -> None:
+def _add_recorded(selection: Selection, receipt: Receipt, target: Target, known: Parsed) -> None:
     """Read and parse what was applied. One receipt that cannot be read says nothing about the others."""
     diffs = []
     for recorded in receipt.diffs:
         try:
-            diffs.append(_recorded(recorded, target))
+            diffs.append(_recorded(recorded, target, known))
         except (PatchctlError, ValueError) as error:
             message = f"what was applied of {receipt.id} cannot be read any more: {error}"
             hint = f"patchctl revert {receipt.id} takes it out: the originals are recorded by themselves"
@@ -115,24 +122,27 @@ def _add_recorded(selection: Selection, receipt: Receipt, target: Target) -> Non
     selection.recorded = tuple(diffs)
 
 
-def _recorded(recorded: ReceiptDiff, target: Target) -> SourceDiff:
+def _recorded(recorded: ReceiptDiff, target: Target, known: Parsed) -> SourceDiff:
     data = read_patch(target.site, recorded.sha256)
     if data is None:
         raise ValueError(f"the diff {recorded.sha256[:12]} is gone")
+    same = known.get((recorded.sha256, recorded.strip))
     return SourceDiff(
         distribution=recorded.distribution,
         name=recorded.diff,
         sha256=recorded.sha256,
         strip=recorded.strip,
         data=data,
-        files=parse_diff(data, strip=recorded.strip),
+        files=same if same is not None else parse_diff(data, strip=recorded.strip),
         variant=None,
         rule=MatchRule(recorded.rule),
         reason=f"as applied to {recorded.build}",
     )
 
 
-def _choose_variants(selection: Selection, registry: Registry, entry: Patch, target: Target) -> None:
+def _choose_variants(
+    selection: Selection, registry: Registry, entry: Patch, target: Target, known: Parsed
+) -> None:
     by_distribution: dict[str, list[Variant]] = {}
     for variant in entry.variants:
         by_distribution.setdefault(variant.distribution, []).append(variant)
@@ -147,7 +157,7 @@ def _choose_variants(selection: Selection, registry: Registry, entry: Patch, tar
         outcomes.append(outcome)
         if any(variant.diff is None for variant in chosen):
             continue  # an advisory has no diff
-        _parse(selection, registry, entry, name, chosen, outcome)
+        _parse(selection, registry, entry, name, chosen, outcome, known)
     weakest = min(outcomes, key=lambda outcome: _WEAKEST.index(outcome.rule))
     selection.rule, selection.reason = weakest.rule, weakest.reason
 
@@ -186,10 +196,13 @@ def _parse(
     name: str,
     chosen: Iterable[Variant],
     outcome: MatchOutcome,
+    known: Parsed,
 ) -> None:
+    if selection.recorded:
+        known = {**known, **{(diff.sha256, diff.strip): diff.files for diff in selection.recorded}}
     for variant in chosen:
         try:
-            source = parse_variant(registry, entry, variant, outcome, known=selection.recorded)
+            source = parse_variant(registry, entry, variant, outcome, known=known)
             selection.options.setdefault(name, []).append(source)
         except PatchctlError as error:
             selection.problems.append(error.problem)
@@ -202,7 +215,7 @@ def parse_variant(
     variant: Variant,
     outcome: MatchOutcome,
     *,
-    known: Sequence[SourceDiff] = (),
+    known: Parsed = _NOTHING,
 ) -> SourceDiff:
     """Read and parse the diff of one variant; what ``known`` has of the same digest is not parsed again.
 
@@ -211,9 +224,9 @@ def parse_variant(
         DiffError: the coverage gate refuses it; the problem names entry, file, key and the diff's line.
     """
     data = registry.read_diff(entry, variant)
-    same = next((diff for diff in known if (diff.sha256, diff.strip) == (variant.sha256, variant.strip)), None)
+    same = known.get((variant.sha256 or "", variant.strip))
     try:
-        files = same.files if same is not None else parse_diff(data, strip=variant.strip)
+        files = same if same is not None else parse_diff(data, strip=variant.strip)
     except PatchctlError as error:
         number = entry.variants.index(variant)
         file, _ = registry.locate(entry, f"variant[{number}].diff")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from patchctl.commands.candidates import Parsed
 from patchctl.commands.draft import Draft, make_draft
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.proposal import Proposal
@@ -61,7 +62,9 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    return _Writing(command, place, clock, propose, named, assumed, max_offset).run(scene.target.site, wait)
+    writing = _Writing(command, place, clock, propose, named, assumed, max_offset)
+    writing.known = scene.parsed()
+    return writing.run(scene.target.site, wait)
 
 
 def recovery_notes(recovery: Recovery | None) -> tuple[str, ...]:
@@ -87,6 +90,7 @@ class _Writing:
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
         self.named, self.assumed, self.max_offset = named, assumed, max_offset
+        self.known: Parsed = {}
         self.recovered: tuple[Problem, ...] = ()
         self.done: tuple[Scene, Draft, Commit] | None = None
 
@@ -113,14 +117,14 @@ class _Writing:
                 return self._settled(opened, interruption)
 
     def _settled(self, opened: LockedSite, interruption: Interruption) -> Report:
-        scene = gather(self.place, assumed=self.assumed)
+        scene = gather(self.place, assumed=self.assumed, known=self.known)
         draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
         interruption.raise_if_any("nothing was written")
         commit = opened.run(draft.edits)
         self.done = (scene, draft, commit)
-        return self._committed(gather(self.place), draft, commit)
+        return self._committed(gather(self.place, known=scene.parsed()), draft, commit)
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:
         change = draft.change._replace(state="committed", id=commit.id)

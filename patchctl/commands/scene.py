@@ -7,10 +7,11 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.build import claims, parse_build
-from patchctl.commands.candidates import Selection, candidate_of, select
+from patchctl.commands.candidates import Parsed, Selection, candidate_of, select
 from patchctl.commands.place import Place
 from patchctl.commands.warnings import entry_warnings, target_warnings
 from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
@@ -25,6 +26,7 @@ from patchctl.transaction import JournalState, journal_state
 from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of, taken_out
 
 _ATTEMPTS = 3
+_NOTHING: Parsed = MappingProxyType({})
 
 
 class Scene(NamedTuple):
@@ -54,6 +56,12 @@ class Scene(NamedTuple):
         """Return the assessment of the entry ``id_``."""
         return next((found for found in self.assessments if found.id == id_), None)
 
+    def parsed(self) -> Parsed:
+        """Return what the diffs say, for a scene that is gathered again."""
+        candidates = [found.candidate for found in self.assessments]
+        diffs = [diff for candidate in candidates for diff in (*candidate.diffs, *candidate.recorded)]
+        return {(diff.sha256, diff.strip): diff.files for diff in diffs}
+
     def in_registry_order(self) -> tuple[Assessment, ...]:
         """Return the assessments in registry order; entries that only the ledger knows come last."""
         order = {entry.id: number for number, entry in enumerate(self.registry.entries)}
@@ -69,12 +77,13 @@ def open_registry(place: Place) -> Registry:
     return load_registry(place.registries or (bundled_registry(),))
 
 
-def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
+def gather(place: Place, *, assumed: Mapping[str, str] | None = None, known: Parsed = _NOTHING) -> Scene:
     """Read registry, environment and ledger, and judge every entry.
 
     Args:
         place: where.
         assumed: entry -> build string that the operator gives for its distributions.
+        known: what was parsed in this process before; all bytes are read and hashed anew.
 
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
@@ -90,7 +99,7 @@ def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
         raise
     for _ in range(_ATTEMPTS):
         ledger = read_ledger(target.site)
-        scene = _judge(registry, target, ledger, assumed or {})
+        scene = _judge(registry, target, ledger, assumed or {}, known)
         after = journal_state(target.site)
         if after is not None:
             return _unfinished(target, after)
@@ -168,11 +177,15 @@ def _unfinished(target: Target, journal: JournalState) -> Scene:
     )
 
 
-def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str]) -> Scene:
-    known = {entry.id for entry in registry.entries}
-    selections = [select(registry, entry, target, ledger, assumed.get(entry.id)) for entry in registry.entries]
-    orphans = [receipt for receipt in ledger.receipts if receipt.id not in known]
-    selections += [select(registry, None, target, ledger, None, receipt=receipt) for receipt in orphans]
+def _judge(
+    registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str], known: Parsed
+) -> Scene:
+    ids = {entry.id for entry in registry.entries}
+    selections = [
+        select(registry, entry, target, ledger, assumed.get(entry.id), known=known) for entry in registry.entries
+    ]
+    orphans = [receipt for receipt in ledger.receipts if receipt.id not in ids]
+    selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
     site = _site_facts(target, ledger, selections)
     fixes = _judge_fixes(registry.entries, target, site, selections)
     candidates = []
