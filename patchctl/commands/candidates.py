@@ -23,7 +23,7 @@ from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs, is_re
 Parsed = Mapping[tuple[str, int], tuple[FileDiff, ...]]
 """What a diff says, by the sha256 of its bytes and the strip level: the same bytes always say the same."""
 
-_NOTHING: Parsed = MappingProxyType({})
+NOTHING: Parsed = MappingProxyType({})
 _WEAKEST = (MatchRule.NONE, MatchRule.RANGE, MatchRule.LABEL, MatchRule.EXACT, MatchRule.ASSUMED)
 
 
@@ -74,7 +74,7 @@ def select(
     assumed: str | None,
     *,
     receipt: Receipt | None = None,
-    known: Parsed = _NOTHING,
+    known: Parsed = NOTHING,
 ) -> Selection:
     """Choose an entry's variants for this environment and parse their diffs.
 
@@ -89,7 +89,10 @@ def select(
     """
     if entry is not None:
         receipt = next((held for held in ledger.receipts if held.id == entry.id), None)
-    selection = Selection(id=entry.id if entry is not None else receipt_id(receipt), entry=entry, receipt=receipt)
+    known_by = entry or receipt
+    if known_by is None:
+        raise ValueError("neither an entry nor a receipt")
+    selection = Selection(id=known_by.id, entry=entry, receipt=receipt)
     if receipt is not None:
         _add_recorded(selection, receipt, target, known)
         if assumed is None and receipt.assumed is not None and not _rebuilt(receipt, target):
@@ -98,13 +101,6 @@ def select(
     if entry is not None:
         _choose_variants(selection, registry, entry, target, known)
     return selection
-
-
-def receipt_id(receipt: Receipt | None) -> str:
-    """Return the id of a receipt that must be there."""
-    if receipt is None:
-        raise ValueError("neither an entry nor a receipt")
-    return receipt.id
 
 
 def _add_recorded(selection: Selection, receipt: Receipt, target: Target, known: Parsed) -> None:
@@ -140,9 +136,7 @@ def _recorded(recorded: ReceiptDiff, target: Target, known: Parsed) -> SourceDif
     )
 
 
-def _choose_variants(
-    selection: Selection, registry: Registry, entry: Patch, target: Target, known: Parsed
-) -> None:
+def _choose_variants(selection: Selection, registry: Registry, entry: Patch, target: Target, known: Parsed) -> None:
     by_distribution: dict[str, list[Variant]] = {}
     for variant in entry.variants:
         by_distribution.setdefault(variant.distribution, []).append(variant)
@@ -215,7 +209,7 @@ def parse_variant(
     variant: Variant,
     outcome: MatchOutcome,
     *,
-    known: Parsed = _NOTHING,
+    known: Parsed = NOTHING,
 ) -> SourceDiff:
     """Read and parse the diff of one variant; what ``known`` has of the same digest is not parsed again.
 

@@ -6,27 +6,23 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from patchctl.build import claims, parse_build
-from patchctl.commands.candidates import Parsed, Selection, candidate_of, select
+from patchctl.commands.candidates import NOTHING, Parsed, Selection, candidate_of, select
 from patchctl.commands.place import Place
+from patchctl.commands.proofs import judge_all_fixes
 from patchctl.commands.warnings import entry_warnings, target_warnings
 from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
-from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
+from patchctl.evidence import files_named
 from patchctl.ledger import read_ledger, read_object
-from patchctl.model import FileFact, Fix, LedgerState, LiveFile, Snapshot, Target, listed_sha256, pristine, sha256_hex
-from patchctl.patch import Patch
-from patchctl.processes import search_within
+from patchctl.model import FileFact, LedgerState, LiveFile, Snapshot, Target, listed_sha256
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import find_target, read_snapshot, search_names, site_directories, top_levels
+from patchctl.target import find_target, read_snapshot, site_directories, top_levels
 from patchctl.transaction import JournalState, journal_state
-from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of, taken_out
+from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of
 
 _ATTEMPTS = 3
-_NOTHING: Parsed = MappingProxyType({})
 
 
 class Scene(NamedTuple):
@@ -41,6 +37,7 @@ class Scene(NamedTuple):
         unknown: ids that were applied, but what was applied cannot be read any more.
         errors: broken entries and the like; the rest of the answer stands.
         warnings: what the operator should know.
+        judged_on_base: no diff was taken out of the bytes that evidence was judged on.
     """
 
     registry: Registry
@@ -51,6 +48,7 @@ class Scene(NamedTuple):
     unknown: tuple[str, ...]
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
+    judged_on_base: bool = False
 
     def find(self, id_: str) -> Assessment | None:
         """Return the assessment of the entry ``id_``."""
@@ -68,22 +66,49 @@ class Scene(NamedTuple):
         return tuple(sorted(self.assessments, key=lambda found: order.get(found.id, len(order))))
 
 
-def open_registry(place: Place) -> Registry:
-    """Load the registries that ``place`` names, or the bundled one.
+class Aside(NamedTuple):
+    """Entries that are left aside, because they are known not to concern this environment.
+
+    Attributes:
+        ids: of the entries.
+        distributions: normalised names that the whole registry speaks of, theirs included.
+    """
+
+    ids: frozenset[str] = frozenset()
+    distributions: frozenset[str] = frozenset()
+
+
+_NOBODY = Aside()
+
+
+def open_registry(place: Place, *, but: Collection[str] = ()) -> Registry:
+    """Load the registries that ``place`` names, or the bundled one, without the entries ``but``.
 
     Raises:
         RegistryError: a registry cannot be read at all.
     """
-    return load_registry(place.registries or (bundled_registry(),))
+    return load_registry(registry_folders(place), but=but)
 
 
-def gather(place: Place, *, assumed: Mapping[str, str] | None = None, known: Parsed = _NOTHING) -> Scene:
+def registry_folders(place: Place) -> tuple[str, ...]:
+    """Return the folders that ``place`` names, or the bundled one."""
+    return place.registries or (bundled_registry(),)
+
+
+def gather(
+    place: Place,
+    *,
+    assumed: Mapping[str, str] | None = None,
+    known: Parsed = NOTHING,
+    aside: Aside = _NOBODY,
+) -> Scene:
     """Read registry, environment and ledger, and judge every entry.
 
     Args:
         place: where.
         assumed: entry -> build string that the operator gives for its distributions.
         known: what was parsed in this process before; all bytes are read and hashed anew.
+        aside: entries to leave out; for a reader alone.
 
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
@@ -91,9 +116,9 @@ def gather(place: Place, *, assumed: Mapping[str, str] | None = None, known: Par
     open_site = unfinished_site(place)
     if open_site is not None:
         return _unfinished(*open_site)
-    registry = open_registry(place)
+    registry = open_registry(place, but=aside.ids)
     try:
-        target = _find(place, {name for entry in registry.entries for name in entry.distributions})
+        target = _find(place, {*registry.distributions, *aside.distributions})
     except TargetError as error:
         error.others = registry.problems
         raise
@@ -177,9 +202,7 @@ def _unfinished(target: Target, journal: JournalState) -> Scene:
     )
 
 
-def _judge(
-    registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str], known: Parsed
-) -> Scene:
+def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str], known: Parsed) -> Scene:
     ids = {entry.id for entry in registry.entries}
     selections = [
         select(registry, entry, target, ledger, assumed.get(entry.id), known=known) for entry in registry.entries
@@ -187,7 +210,7 @@ def _judge(
     orphans = [receipt for receipt in ledger.receipts if receipt.id not in ids]
     selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
     site = _site_facts(target, ledger, selections)
-    fixes = _judge_fixes(registry.entries, target, site, selections)
+    fixes, plain = judge_all_fixes(registry.entries, target, site, selections)
     candidates = []
     for selection in selections:
         candidate = candidate_of(selection, site, fixes.get(selection.id, ()), selections)
@@ -206,6 +229,7 @@ def _judge(
         unknown=tuple(selection.id for selection in selections if selection.unknown),
         errors=(*registry.problems, *broken),
         warnings=(*target_warnings(target), *entry_warnings(assessments, ledger)),
+        judged_on_base=plain,
     )
 
 
@@ -247,74 +271,3 @@ def _recorded_base(target: Target, fact: FileFact, live: LiveFile | None) -> byt
         return read_object(target.site, fact.base)
     except LedgerError:
         return None
-
-
-def _judge_fixes(
-    entries: Iterable[Patch], target: Target, site: SiteFacts, selections: Sequence[Selection]
-) -> dict[str, tuple[FixFinding, ...]]:
-    """Judge every fix on base bytes; search the distribution only for what is gone from its file."""
-    files = _evidence_files(site, selections)
-    unreadable = {path for path, base in site.bases.items() if base.kind is BaseKind.FOREIGN}
-    entries = [entry for entry in entries if any(fix.distribution in target.distributions for fix in entry.fixes)]
-    elsewhere = _search(entries, target, files, unreadable)
-    return {
-        entry.id: judge_fixes(
-            entry.fixes,
-            files=files,
-            claimed=lambda fix: _claimed(fix, target),
-            search=search_within,
-            elsewhere=elsewhere,
-            unreadable=unreadable,
-        )
-        for entry in entries
-    }
-
-
-def _evidence_files(site: SiteFacts, selections: Sequence[Selection]) -> dict[str, bytes | None]:
-    """The bytes on which evidence is judged: the base, without what our own diffs may have put there.
-
-    Where the base is as RECORD lists it, that is the base itself. Otherwise it may hold changes that nobody recorded,
-    or whose record was lost before the base was taken.
-    """
-    ours = [
-        file
-        for selection in selections
-        for diff in selection.all()
-        for file in diff.files
-        if not _is_as_listed(site, diff.distribution, file.path)
-    ]
-    bare = taken_out(ours, site.base_content)
-    contents = {path: bare.get(path, base.content) for path, base in site.bases.items()}
-    return {path: None if content is None else content.data for path, content in contents.items()}
-
-
-def _is_as_listed(site: SiteFacts, name: str, path: str) -> bool:
-    distribution, data = site.distributions.get(name), site.bases[path].data
-    return distribution is not None and data is not None and pristine(distribution, path, sha256_hex(data)) is True
-
-
-def _claimed(fix: Fix, target: Target) -> bool:
-    distribution = target.distributions.get(fix.distribution)
-    return distribution is not None and claims(fix.claimed, parse_build(distribution.build))
-
-
-def _search(
-    entries: Iterable[Patch], target: Target, files: Mapping[str, bytes | None], unreadable: set[str]
-) -> dict[str, tuple[str, ...]]:
-    """Where the distribution has what evidence did not find in its place: name of a symbol or file -> paths.
-
-    Where the version claims the fix, somebody may believe that it is in: the whole distribution is read. Where it does
-    not, only the neighbours of a file that is there are, since reading files would be most of what a status costs.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for name, distribution in target.distributions.items():
-        fixes = [fix for entry in entries for fix in entry.fixes if fix.distribution == name]
-        for claimed in (False, True):
-            wanted = sought((fix for fix in fixes if _claimed(fix, target) is claimed), files, unreadable=unreadable)
-            gone = {item.file for item in wanted if files.get(item.file) is None}
-            words = {item.name for item in wanted if item.symbol and (claimed or item.file not in gone)}
-            basenames = {path.rpartition("/")[2] for path in gone}
-            near = None if claimed else {item.file.rpartition("/")[0] for item in wanted}
-            if words or basenames:
-                found |= search_names(target, distribution, words, basenames, directories=near)
-    return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
+from patchctl.commands.glance import gather_glance
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene, gather
@@ -22,7 +24,7 @@ def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False) -
         ids: show these alone, whether they concern this environment or not.
         everything: the not-concerned too.
     """
-    scene = gather(place)
+    scene = gather(place) if ids or everything else gather_glance(place, time.time_ns())
     outcome = Outcome.UNFINISHED if scene.journal is not None else Outcome.OK
     return _report("status", scene, place, ids, outcome, everything=everything)
 
@@ -35,7 +37,7 @@ def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Rep
         ids: judge these alone; empty: all.
         strict: count advice too: held, optional, advisory and retire.
     """
-    scene = gather(place)
+    scene = gather(place) if ids else gather_glance(place, time.time_ns())
     if scene.journal is not None:
         return _report("check", scene, place, ids, Outcome.UNFINISHED, everything=False)
     report = _report("check", scene, place, ids, Outcome.OK, everything=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from patchctl.errors import Problem, RegistryError
 from patchctl.evidence.tokens import tokens
@@ -15,11 +15,12 @@ FORMAT = 1
 """The format of registry folders that this patchctl knows."""
 
 
-def load_registry(folders: Sequence[str]) -> Registry:
+def load_registry(folders: Sequence[str], *, but: Collection[str] = ()) -> Registry:
     """Read registries.
 
     Args:
         folders: their paths; the order is kept, and a folder named twice counts once.
+        but: ids of entries that are not read, as if they were not there.
 
     Returns:
         The working entries in registry order (folders as given, inside one by distribution folder and id), and a
@@ -37,7 +38,7 @@ def load_registry(folders: Sequence[str]) -> Registry:
         if identity in roots:
             continue
         roots[identity] = _read_root(folder)
-        for answer in _read_entries(folder):
+        for answer in _read_entries(folder, but):
             if isinstance(answer, Problem):
                 problems.append(answer)
             else:
@@ -98,7 +99,7 @@ def _as_error(problems: Sequence[Problem]) -> RegistryError:
     )
 
 
-def _read_entries(folder: Folder) -> Iterator[Patch | Problem]:
+def _read_entries(folder: Folder, but: Collection[str]) -> Iterator[Patch | Problem]:
     """Every entry or what is wrong with it, in registry order."""
     for outer in _items(folder, ""):
         if isinstance(outer, Problem):
@@ -111,7 +112,7 @@ def _read_entries(folder: Folder) -> Iterator[Patch | Problem]:
                 yield inner
             elif inner.name == ENTRY_FILE:
                 yield _misplaced(folder.path(f"{outer.name}/{inner.name}"))
-            elif inner.is_folder:
+            elif inner.is_folder and inner.name not in but:
                 yield from _read_entry(folder, f"{outer.name}/{inner.name}")
 
 

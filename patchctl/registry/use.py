@@ -38,6 +38,11 @@ class Registry(NamedTuple):
     entries: tuple[Patch, ...]
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def distributions(self) -> frozenset[str]:
+        """Normalised names of the distributions that the entries are for."""
+        return frozenset(name for patch in self.entries for name in patch.distributions)
+
     def find(self, entry_id: str) -> Patch | None:
         """Return the entry of that id; None when no working entry has it."""
         return next((patch for patch in self.entries if patch.id == entry_id), None)
