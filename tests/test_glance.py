@@ -59,6 +59,7 @@ class Ground:
         for number in range(5):
             add_entry(self.registry, f"else-{number}", old("acme/x.py"), distribution="acme")
         self.desk = Desk(site=self.site, registry=self.registry)
+        assert self.desk.run("hold", "needed", "--reason", "so that there is a ledger").code == 0
 
     @property
     def place(self) -> Place:
@@ -181,9 +182,10 @@ def test_what_one_that_concerns_it_requires_or_replaces_is_read_with_it(ground: 
 def test_a_broken_entry_is_told_every_time_and_hides_no_other(ground: Ground) -> None:
     rewrite(entry(ground, "old-7") / "patch.toml", "revision = 1", "revision = one")
     (entry(ground, "old-8") / "fix.diff").write_bytes(b"--- a\n")
+    rewrite(entry(ground, "old-9") / "patch.toml", "revision = 1", 'revision = 1\nrequires = ["nobody"]')
     for _ in range(3):
         scene = ground.glance()
-        assert {problem.patch for problem in scene.errors} == {"old-7", "old-8"}
+        assert {problem.patch for problem in scene.errors} == {"old-7", "old-8", "old-9"}
         assert scene.find("wanted") is not None
 
 
@@ -204,7 +206,7 @@ def test_nothing_is_ever_written_in_the_site_or_the_registry(ground: Ground) -> 
 def test_named_entries_and_writing_commands_read_everything(ground: Ground) -> None:
     env = {"XDG_CACHE_HOME": str(ground.cache)}
     assert ground.desk.run("check", "old-3", env=env).code == 0
-    assert ground.desk.run("apply", "needed", "--dry-run", env=env).code == 0
+    assert ground.desk.run("apply", "wanted", "--dry-run", env=env).code == 0
     assert ground.desk.run("status", "--all", env=env).code == 0
     assert list(ground.cache.iterdir()) == []
 

@@ -42,9 +42,7 @@ def judge_all_fixes(
     return findings, all(data is site.bases[path].data for path, data in files.items())
 
 
-def _evidence_files(
-    named: Iterable[str], site: SiteFacts, selections: Sequence[Selection]
-) -> dict[str, bytes | None]:
+def _evidence_files(named: Iterable[str], site: SiteFacts, selections: Sequence[Selection]) -> dict[str, bytes | None]:
     """The bytes on which evidence is judged: the base, without what our own diffs may have put there.
 
     Where the base is as RECORD lists it, that is the base itself. Otherwise it may hold changes that nobody recorded,

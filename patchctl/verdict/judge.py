@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
-from patchctl.match import Fit
+from patchctl.match import Fit, FitReport
 from patchctl.model import Content, Distribution, pristine, sha256_hex
 from patchctl.verdict.base import BaseKind, is_rebuilt
 from patchctl.verdict.explaining import meeting_of
@@ -197,7 +197,8 @@ def _fit_files(
             digest = live.sha256 if live is not None else None
             clean = pristine(distribution, seen, digest) if distribution is not None else None
             report = fit_of(file, view.read)
-            built_in = _in_the_build(site, distribution, file)
+            on_base = None if any(path in view.folded for path in file.paths) else report
+            built_in = _in_the_build(site, distribution, file, on_base)
             fit = Fit.PRESENT if built_in else report.fit
             match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
             strange = outside(site, diff.distribution, file)
@@ -227,15 +228,17 @@ def _obstacle(site: SiteFacts, file: FileDiff) -> str | None:
     return None
 
 
-def _in_the_build(site: SiteFacts, distribution: Distribution | None, file: FileDiff) -> bool:
-    """The change is in the base bytes, and these are what RECORD lists."""
+def _in_the_build(
+    site: SiteFacts, distribution: Distribution | None, file: FileDiff, on_base: FitReport | None
+) -> bool:
+    """The change is in the base bytes (``on_base``: judged on them already), and these are what RECORD lists."""
     if distribution is None or any(site.bases[path].kind is BaseKind.FOREIGN for path in file.paths):
         return False
     data = site.bases[file.path].data
     digest = None if data is None else sha256_hex(data)
     if pristine(distribution, file.path, digest) is not True:
         return False
-    return fit_of(file, site.base_content).fit is Fit.PRESENT
+    return (on_base or fit_of(file, site.base_content)).fit is Fit.PRESENT
 
 
 def _worst(fits: Sequence[Fit]) -> Fit:
