@@ -17,18 +17,8 @@ def find_all(blocks: Sequence[tuple[bytes, ...]], lines: Sequence[bytes], cap: i
         lines: the text, compared line by line.
         cap: largest number of indices per block; at least 1.
     """
-    known = set(lines)
-    # nearly every block that does not occur has a line that does not: then the pass is spared
-    possible = [block for block in dict.fromkeys(blocks) if known.issuperset(block)]
-    found = _find_possible(possible, lines, cap) if possible else {}
-    return [found.get(block, []) for block in blocks]
-
-
-def _find_possible(
-    blocks: Sequence[tuple[bytes, ...]], lines: Sequence[bytes], cap: int
-) -> dict[tuple[bytes, ...], list[int]]:
     automaton = _Automaton()
-    ends = {automaton.insert(block): block for block in blocks}
+    ends = [automaton.insert(block) for block in blocks]
     automaton.link()
     found: dict[int, list[int]] = {end: [] for end in ends}
     state = 0
@@ -41,7 +31,7 @@ def _find_possible(
             if len(hits) == cap:
                 automaton.silence(node)
             node = automaton.reporting(automaton.above[node])
-    return {block: found[end] for end, block in ends.items()}
+    return [found[end] for end in ends]
 
 
 class _Automaton:

@@ -72,7 +72,15 @@ class Text:
             return [self._find_one(block, low, high) for block in blocks]
         # a stream of bytes ends its lines at newlines alone
         lines = BytesIO(self.content[self.start(low) : self.start(high)]).readlines()
-        return [tuple(low + line for line in found) for found in find_all(blocks, lines, LISTED)]
+        # nearly every block that does not occur has a line that does not
+        known = set(lines)
+        likely = [at for at, block in enumerate(blocks) if known.issuperset(block)]
+        if len(likely) < MANY:
+            found = {at: self._find_one(blocks[at], low, high) for at in likely}
+        else:
+            places = find_all([blocks[at] for at in likely], lines, LISTED)
+            found = {at: tuple(low + line for line in of) for at, of in zip(likely, places, strict=True)}
+        return [found.get(at, ()) for at in range(len(blocks))]
 
     def _find_one(self, block: Block, low: int, high: int) -> tuple[int, ...]:
         if not block[-1].endswith(b"\n"):

@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
+from patchctl.diff import parse_diff
+from patchctl.errors import DiffError
 from tests.bench.measuring import environ
 from tests.wheels import slim_wheel
 
@@ -42,6 +44,8 @@ class Between(NamedTuple):
 def make_between(scratch: Path, old: str, new: str, *, most: int | None = None) -> Between:
     """Extract two releases and let git make the diff, renames as deletion and addition, dist-info left out.
 
+    Sections that patchctl refuses are left out.
+
     Args:
         scratch: where; must be outside any git repository, below which ``git apply`` passes over files in silence.
         old: release.
@@ -68,6 +72,7 @@ def make_between(scratch: Path, old: str, new: str, *, most: int | None = None) 
     first, *others = out.stdout.split(b"\ndiff --git ")
     sections = [first + b"\n", *(b"diff --git " + other + b"\n" for other in others)]
     sections[-1] = sections[-1][:-1]
+    sections = [section for section in sections if _is_accepted(section)]
     if most is not None:
         while sum(map(len, sections)) > most:
             sections.pop()
@@ -84,6 +89,15 @@ def describe(between: Between) -> str:
     diff = between.diff
     hunks = diff.count(b"\n@@ ")
     return f"{len(diff) / 1e6:.1f} MB, {len(between.sections)} files, {hunks} hunks"
+
+
+def _is_accepted(section: bytes) -> bool:
+    """A file of one line that changes has no context; patchctl refuses that, and nothing is measured on a refusal."""
+    try:
+        parse_diff(section)
+    except DiffError:
+        return False
+    return True
 
 
 def _extract(scratch: Path, version: str) -> Path:
