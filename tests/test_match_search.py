@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from patchctl.diff import FileDiff, parse_diff
 from patchctl.match import Fit, judge_fit, locate
 from patchctl.match.automaton import find_all
-from patchctl.match.text import LISTED, MANY, Text
+from patchctl.match.text import CHUNK, LISTED, MANY, Text
 from tests.diffs import split
 
 LINE = st.sampled_from([b"a\n", b"b\n", b"\n", b"aa\n"])
@@ -135,3 +135,33 @@ def test_repetitive_text_gets_an_answer_not_a_guess() -> None:
         (file,) = parse_diff(diff)
         assert not locate(file, content).fits
         assert judge_fit(file, content).fit in {Fit.CONFLICT, Fit.PARTIAL}
+
+
+@given(st.lists(st.integers(0, 3 * CHUNK), max_size=12), st.booleans(), st.sampled_from([b"x", b"\r", b"\x0c"]))
+@example([CHUNK - 1], True, b"x")
+@example([CHUNK], True, b"x")
+@example([CHUNK - 2, 0, 0, CHUNK - 1], False, b"x")
+@example([0] * 12, True, b"x")
+def test_a_line_begins_where_it_begins_wherever_the_known_places_lie(
+    lengths: list[int], ended: bool, filler: bytes
+) -> None:
+    content = b"\n".join(filler * length for length in lengths) + b"\n" * ended
+    text, lines = Text(content), split(content)
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
+    assert text.count == len(lines)
+    assert [text.start(number) for number in range(len(lines) + 2)] == [*starts, len(content)]
+    for number, line in enumerate(lines):
+        assert text.holds((line,), number)
+        expected = tuple(at for at, other in enumerate(lines) if other == line)[:LISTED]
+        assert text.find([(line,)], 0, text.count) == [expected]
+        assert text.find([(line,)] * MANY, 0, text.count) == [expected] * MANY
+
+
+def test_of_many_blocks_those_that_may_occur_are_found_alike_however_few_they_are() -> None:
+    content = b"".join(b"%d\n" % (number % 7) for number in range(50))
+    absent: list[tuple[bytes, ...]] = [(b"no %d\n" % number,) for number in range(2 * MANY)]
+    for count in (0, 1, MANY - 1, MANY, MANY + 1):
+        present = [(b"%d\n" % (number % 7), b"%d\n" % ((number + 1) % 7)) for number in range(count)]
+        text = Text(content)
+        alone = [text.find([block], 3, 40)[0] for block in present]
+        assert text.find([*absent, *present], 3, 40) == [()] * len(absent) + alone
