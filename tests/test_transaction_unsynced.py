@@ -21,7 +21,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def open_descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def add(unsynced: Unsynced, path: Path) -> None:
@@ -62,9 +62,11 @@ def test_an_error_reaches_the_caller_and_closes_everything(tmp_path: Path, monke
 
     monkeypatch.setattr(os, "fsync", fail)
     before = open_descriptors()
-    with pytest.raises(OSError, match="input/output"), Unsynced() as unsynced:
+    with Unsynced() as unsynced:
         for name in "abc":
             (tmp_path / name).touch()
             add(unsynced, tmp_path / name)
-        unsynced.settle()
+        with pytest.raises(OSError, match="input/output"):
+            unsynced.settle()
+        assert open_descriptors() == before + 2
     assert open_descriptors() == before
