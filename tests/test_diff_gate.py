@@ -1,13 +1,10 @@
-"""What a parsed diff holds, the limits, and the gate between our account of a hunk and unidiff's."""
+"""What a parsed diff holds, and the limits. What is refused is in the probes, unidiff's account beside them."""
 
 from __future__ import annotations
 
 import pytest
-from unidiff.patch import Hunk as ParsedHunk
-from unidiff.patch import PatchSet
 
 from patchctl.diff import ChangeKind, FileDiff, Hunk, parse_diff
-from patchctl.diff.hunks import HunkExtent, agreed, measure, parse_bodies
 from patchctl.diff.source import LARGEST_DIFF, LONGEST_LINE
 from patchctl.errors import DiffError
 
@@ -133,60 +130,3 @@ def test_a_message_quotes_only_the_beginning_of_a_long_line() -> None:
 def test_a_negative_strip_level_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="strip"):
         parse_diff(TWO_HUNKS, strip=-1)
-
-
-def parsed_by_unidiff(text: str) -> ParsedHunk:
-    (file,) = PatchSet(["--- a\n", "+++ b\n", *text.splitlines(keepends=True)])
-    (hunk,) = file
-    return hunk
-
-
-HUNK = "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"
-RAW = [line.encode() for line in HUNK.splitlines(keepends=True)]
-
-
-@pytest.mark.parametrize(
-    "theirs",
-    [
-        "@@ -2,3 +2,3 @@\n a\n-b\n+c\n d\n",
-        "@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
-        "@@ -1,3 +1,3 @@\n a\n-b\n+c\n e\n",
-        "@@ -1,3 +1,3 @@\n a\n-b\n+c \n d\n",
-        "@@ -1,3 +1,3 @@\n a\n+c\n-b\n d\n",
-        "@@ -1,3 +1,3 @@\n a\n-b\n\\ No newline at end of file\n+c\n d\n",
-    ],
-    ids=["other start", "a line lost", "another line", "a byte more", "another order", "a marker of its own"],
-)
-def test_the_gate_shuts_when_the_two_accounts_differ(theirs: str) -> None:
-    extent = measure(RAW, 0)
-    assert agreed(RAW, extent, parsed_by_unidiff(HUNK), 1).old_lines == (b"a\n", b"b\n", b"d\n")
-    with pytest.raises(DiffError) as caught:
-        agreed(RAW, extent, parsed_by_unidiff(theirs), 1)
-    assert caught.value.problem.code == "gate"
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [(1, 2, 3), (1, 2, 3, 4, 4)],
-    ids=["a line short", "a line long"],
-)
-def test_the_gate_shuts_when_the_parser_does_not_accept_the_lines(rows: tuple[int, ...]) -> None:
-    extent = HunkExtent(at=0, end=5, counts=(1, 3, 1, 3), rows=rows, tags=b" -+ "[: len(rows)])
-    if len(rows) < 4:
-        with pytest.raises(DiffError) as caught:
-            parse_bodies(RAW, [extent])
-    else:
-        # unidiff passes over what is left, so the second account has to notice
-        (parsed,) = parse_bodies(RAW, [extent])
-        with pytest.raises(DiffError) as caught:
-            agreed(RAW, extent, parsed, 1)
-    assert (caught.value.problem.code, caught.value.problem.line) == ("gate", 1)
-
-
-def test_the_gate_shuts_when_the_parser_finds_another_number_of_hunks() -> None:
-    extent = measure(RAW, 0)
-    swallowed = HunkExtent(
-        at=0, end=10, counts=extent.counts, rows=(*extent.rows, 5, *range(6, 10)), tags=extent.tags * 2
-    )
-    with pytest.raises(DiffError, match="number of hunks"):
-        parse_bodies(RAW + RAW, [swallowed])

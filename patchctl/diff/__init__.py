@@ -1,7 +1,6 @@
 """Diff bytes become typed values, or are refused: nothing of a diff is ever dropped in silence.
 
-``parse_diff`` is the way in. Bodies of hunks are parsed by unidiff, which no other room imports; the coverage gate
-holds its account against the raw bytes. Where a hunk belongs in a file is not known here; that is ``match``.
+``parse_diff`` is the way in. Where a hunk belongs in a file is not known here; that is ``match``.
 """
 
 from patchctl.diff.parse import parse_diff

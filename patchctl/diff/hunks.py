@@ -1,8 +1,8 @@
 """Bodies of hunks, and the coverage gate.
 
-Where a hunk ends is counted here; what its lines mean is parsed by unidiff from exactly those lines. The gate then
-holds the two accounts against each other, line by line and byte by byte, because unidiff drops what it does not
-understand (leftover lines, localised markers, wrong counts) without a word. Bytes are always taken from the diff.
+A hunk is as many lines as its header counts. Every line of it has one of three tags or is a marker that speaks of the
+line above it; anything else is refused, and what follows a hunk is judged by ``parse`` and ``prose``: no line is passed
+over. Bytes are always taken from the diff.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 from patchctl.diff.source import bare, header_text, shown
 from patchctl.diff.values import Hunk
 from patchctl.errors import DiffError
 
-if TYPE_CHECKING:
-    from unidiff.patch import Hunk as ParsedHunk
-
-_HEADER = rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?= |\n|\r\n|\Z)"
+_HEADER = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?= |\n|\r\n|\Z)")
 _OLD_TAGS = (b" ", b"-")
 _NEW_TAGS = (b" ", b"+")
+_first_byte = itemgetter(0)
 _IS_OLD = bytes(tag in b" -" for tag in range(256))
 _IS_NEW = bytes(tag in b" +" for tag in range(256))
 """For each tag whether its line is on that side."""
@@ -51,18 +50,14 @@ def read_hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:
     """Read the hunks that begin at index ``at``, one right below the other; return them and the index after them.
 
     Raises:
-        DiffError: a header, count, line or marker is wrong, or unidiff understands the lines differently.
+        DiffError: a header, count, line or marker is wrong.
     """
-    extents = []
+    hunks: list[Hunk] = []
     while at < len(lines) and lines[at].startswith(b"@@"):
         extent = measure(lines, at)
-        extents.append(extent)
+        hunks.append(hunk_of(lines, extent, len(hunks) + 1))
         at = extent.end
-    if not extents:
-        return (), at
-    parsed = parse_bodies(lines, extents)
-    both = zip(extents, parsed, strict=True)
-    return tuple(agreed(lines, extent, their, number) for number, (extent, their) in enumerate(both, 1)), at
+    return tuple(hunks), at
 
 
 def measure(lines: list[bytes], at: int) -> HunkExtent:
@@ -84,9 +79,10 @@ def _measure_plain(lines: list[bytes], at: int, counts: tuple[int, int, int, int
     tags = b""
     while old > 0 or new > 0:
         first = at + 1 + len(tags)
-        run = bytes([line[0] for line in lines[first : first + max(old, new)]]).replace(b"\n", b" ")
+        lacking = max(old, new)
+        run = bytes(map(_first_byte, lines[first : first + lacking])).replace(b"\n", b" ")
         context, removed, added = run.count(b" "), run.count(b"-"), run.count(b"+")
-        if len(run) < max(old, new) or context + removed + added < len(run):
+        if context + removed + added < lacking:
             return None
         old -= context + removed
         new -= context + added
@@ -129,7 +125,7 @@ def _measure_each(lines: list[bytes], at: int, counts: tuple[int, int, int, int]
 def _read_counts(lines: list[bytes], at: int) -> tuple[int, int, int, int]:
     if lines[at].startswith(b"@@@"):
         raise DiffError("combined", "a combined diff (of a merge) is not supported", line=at + 1)
-    found = re.match(_HEADER, lines[at])
+    found = _HEADER.match(lines[at])
     if found is None:
         raise DiffError("bad-hunk-header", f"not a hunk header: {shown(bare(lines[at]))}", line=at + 1)
     if lines[at][found.end() :] == b"\r\n":
@@ -175,45 +171,10 @@ def _check_ends(lines: list[bytes], rows: list[int], unended: Sequence[int]) -> 
                 raise DiffError("misplaced-marker", message, line=marked + 2)
 
 
-def parse_bodies(lines: list[bytes], extents: list[HunkExtent]) -> list[ParsedHunk]:
-    """Let unidiff parse the body lines of ``extents``, markers left out.
-
-    Raises:
-        DiffError: it does not accept them; ``gate``.
-    """
-    # imported here: unidiff costs start-up time, and most runs read few diffs or none
-    from unidiff.errors import UnidiffParseError
-    from unidiff.patch import PatchSet
-
-    feed = ["--- a\n", "+++ b\n"]
-    for extent in extents:
-        # latin-1 maps every byte to one character and back, and knows no digits but ours
-        feed += [lines[row].decode("latin-1") for row in (extent.at, *extent.rows)]
-    try:
-        files = PatchSet(feed)
-    except UnidiffParseError as error:
-        message = f"the parser does not accept the hunks: {error}"
-        raise DiffError("gate", message, line=extents[0].at + 1) from error
-    hunks = [hunk for file in files for hunk in file]
-    if len(files) != 1 or len(hunks) != len(extents):
-        raise DiffError("gate", "the parser found another number of hunks", line=extents[0].at + 1)
-    return hunks
-
-
-def agreed(lines: list[bytes], extent: HunkExtent, parsed: ParsedHunk, number: int) -> Hunk:
-    """Return the hunk both accounts agree on.
-
-    Raises:
-        DiffError: they differ; ``gate``.
-    """
-    figures = (parsed.source_start, parsed.source_length, parsed.target_start, parsed.target_length)
-    if figures != extent.counts or len(parsed) != len(extent.rows):
-        raise DiffError("gate", "the parser counts the hunk differently", line=extent.at + 1)
-    contents = _contents(lines, extent)
-    if "".join([their.line_type for their in parsed]).encode("latin-1") != extent.tags:
-        raise DiffError("gate", "the parser reads the lines differently", line=extent.at + 1)
-    if [their.value.encode("latin-1") for their in parsed] != contents:
-        raise DiffError("gate", "the parser reads the lines differently", line=extent.at + 1)
+def hunk_of(lines: list[bytes], extent: HunkExtent, number: int) -> Hunk:
+    """Return what the lines of ``extent`` say; ``number`` is the hunk's, within its file."""
+    body = lines[extent.at + 1 : extent.end]
+    contents = [line[1:] or b"\n" for line in (map(lines.__getitem__, extent.rows) if extent.unended else body)]
     for row in extent.unended:
         contents[extent.rows.index(row)] = lines[row][1:-1]
     return Hunk(
@@ -225,10 +186,5 @@ def agreed(lines: list[bytes], extent: HunkExtent, parsed: ParsedHunk, number: i
         leading=len(extent.tags) - len(extent.tags.lstrip(b" ")),
         trailing=len(extent.tags) - len(extent.tags.rstrip(b" ")),
         line=extent.at + 1,
-        body=tuple(lines[extent.at + 1 : extent.end]),
+        body=tuple(body),
     )
-
-
-def _contents(lines: list[bytes], extent: HunkExtent) -> list[bytes]:
-    """Return the body lines without their tags, newlines included."""
-    return [lines[row][1:] or b"\n" for row in extent.rows]
