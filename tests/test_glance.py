@@ -64,7 +64,7 @@ class Ground:
     @property
     def place(self) -> Place:
         environ = {"XDG_CACHE_HOME": str(self.cache)}
-        return Place(site=str(self.site), registries=(str(self.registry),), environ=environ)
+        return Place(site=str(self.site), registries=(str(self.registry),), environ=environ, cwd="/")
 
     def glance(self, *, later: int = 3600) -> Scene:
         """Glance as if the command began ``later`` seconds from now, when all that was written here has settled."""

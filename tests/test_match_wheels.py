@@ -93,7 +93,7 @@ def test_the_git_diff_of_a_whole_release_on_the_right_base(tmp_path: Path) -> No
             check_one_hunk(file.path, hunk, old[file.path])
     kinds = Counter(file.kind.value for file in files)
     print(f"\n0.24.0 -> 0.25.0: {dict(kinds)}, {sum(len(file.hunks) for file in files)} hunks, all exact")
-    assert min(kinds[kind.value] for kind in ChangeKind) > 0
+    assert min(kinds[kind] for kind in ("modify", "add", "delete")) > 0
 
 
 @needs_git

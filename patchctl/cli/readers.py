@@ -27,7 +27,7 @@ def status(
     """Say how every entry that concerns this environment stands: build, verdict, fixes, need, what is due."""
     from patchctl.commands.status import status as act
 
-    run("status", common, lambda place, _: act(place, ids or (), everything=everything))
+    run("status", common, lambda place, at: act(place, ids or (), everything=everything, started=at.started_ns))
 
 
 @with_common
@@ -39,7 +39,7 @@ def check(
     """Exit 0 when nothing is due, 1 when something is: for CI and start scripts."""
     from patchctl.commands.status import check as act
 
-    run("check", common, lambda place, _: act(place, ids or (), strict=strict))
+    run("check", common, lambda place, at: act(place, ids or (), strict=strict, started=at.started_ns))
 
 
 @with_common

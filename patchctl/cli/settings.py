@@ -63,6 +63,7 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
         environ=environ,
         pycache_prefix=environ.get("PYTHONPYCACHEPREFIX") or None,
         origin=chosen_by,
+        cwd=_working_directory(),
     )
     no_color = common.no_color or bool(environ.get("PATCHCTL_NO_COLOR")) or bool(environ.get("NO_COLOR"))
     return Settings(place=place, no_color=no_color or environ.get("TERM") == "dumb", sources=tuple(sources))
@@ -82,7 +83,14 @@ def clock(environ: Mapping[str, str], now: float) -> Clock:
         stamp = datetime.fromtimestamp(second, tz=timezone.utc)
     except (ValueError, OverflowError, OSError):
         raise UsageError("bad-epoch", f"SOURCE_DATE_EPOCH is not a time in whole seconds: {given!r}") from None
-    return Clock(now=second, stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return Clock(now=second, stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"), started_ns=int(now * 1_000_000_000))
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109  # a loaded pathlib costs more than the call
+    except OSError:
+        return None  # somebody removed it
 
 
 def _normal(name: str) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from patchctl.commands.candidates import Parsed
 from patchctl.commands.draft import Draft, make_draft
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
+from patchctl.commands.selection import Parsed
 from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained

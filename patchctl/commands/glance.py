@@ -41,11 +41,14 @@ def gather_glance(place: Place, started: int) -> Scene:
 
     Args:
         place: where.
-        started: the time at which the command began, in nanoseconds since the epoch.
+        started: the time at which the command began, in nanoseconds since the epoch; 0: not known, and then no note
+            is left.
 
     Raises:
         PatchctlError: as of :func:`gather`.
     """
+    if place.cwd is None:
+        return gather(place)
     key = _key(place)
     note = recall(place.environ, key)
     if note is not None and note.keys() == {"digest", "aside", "distributions", "paths"}:
@@ -131,5 +134,5 @@ def _key(place: Place) -> str:
     """The name of the note: one for each way to name registry and environment from one working directory."""
     environ = place.environ
     ways = [place.site, place.python, *(environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "PATH"))]
-    words = repr((str(Path.cwd()), registry_folders(place), place.distribution, ways))
+    words = repr((place.cwd, registry_folders(place), place.distribution, ways))
     return hashlib.sha256(words.encode("utf-8", "backslashreplace")).hexdigest()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from patchctl.build import MatchOutcome, MatchRule
-from patchctl.commands.candidates import parse_variant
 from patchctl.commands.place import Place
 from patchctl.commands.report import Listing, Report
 from patchctl.commands.scene import open_registry
+from patchctl.commands.selection import parse_variant
 from patchctl.commands.stack import unknown_entry
 from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.patch import Patch

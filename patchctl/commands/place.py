@@ -18,6 +18,7 @@ class Place(NamedTuple):
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
+        cwd: the working directory, absolute; None: it is gone.
     """
 
     site: str | None = None
@@ -27,13 +28,19 @@ class Place(NamedTuple):
     environ: Mapping[str, str] = MappingProxyType({})
     pycache_prefix: str | None = None
     origin: str | None = None
+    cwd: str | None = None
 
 
 class Clock(NamedTuple):
-    """The time of the command: ``now`` in whole seconds since the epoch, ``stamp`` the same as ISO 8601 with ``Z``.
+    """The time of the command.
 
-    Both come from SOURCE_DATE_EPOCH where it is set, so that image builds stay reproducible.
+    Attributes:
+        now: in whole seconds since the epoch.
+        stamp: the same as ISO 8601 with ``Z``. Both come from SOURCE_DATE_EPOCH where it is set, so that image builds
+            stay reproducible.
+        started_ns: when the command really began, in nanoseconds since the epoch; 0: not known.
     """
 
     now: int
     stamp: str
+    started_ns: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from patchctl.build import claims, parse_build
-from patchctl.commands.candidates import Selection
+from patchctl.commands.selection import Selection
 from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
 from patchctl.model import Fix, Target, pristine, sha256_hex
 from patchctl.patch import Patch

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from patchctl.commands.candidates import NOTHING, Parsed, Selection, candidate_of, select
+from patchctl.commands.candidates import candidates_of
 from patchctl.commands.place import Place
 from patchctl.commands.proofs import judge_all_fixes
+from patchctl.commands.selection import NOTHING, Parsed, Selection, select
 from patchctl.commands.warnings import entry_warnings, target_warnings
 from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
 from patchctl.evidence import files_named
@@ -211,13 +212,7 @@ def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Map
     selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
     site = _site_facts(target, ledger, selections)
     fixes, plain = judge_all_fixes(registry.entries, target, site, selections)
-    candidates = []
-    for selection in selections:
-        candidate = candidate_of(selection, site, fixes.get(selection.id, ()), selections)
-        if candidate is not None:
-            candidates.append(candidate)
-    position = {receipt.id: number for number, receipt in enumerate(ledger.receipts)}
-    candidates.sort(key=lambda candidate: position.get(candidate.id, len(position)))
+    candidates = candidates_of(selections, site, fixes)
     broken = [problem for selection in selections for problem in selection.problems]
     assessments = assess(candidates, site)
     return Scene(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from patchctl.commands.glance import gather_glance
@@ -16,28 +15,30 @@ from patchctl.transaction import JournalState
 from patchctl.verdict import DUE, Action, Assessment, Need, explained
 
 
-def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False) -> Report:
+def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False, started: int = 0) -> Report:
     """Say how every entry that concerns this environment stands.
 
     Args:
         place: where.
         ids: show these alone, whether they concern this environment or not.
         everything: the not-concerned too.
+        started: when the command began, in nanoseconds since the epoch; 0: not known.
     """
-    scene = gather(place) if ids or everything else gather_glance(place, time.time_ns())
+    scene = gather(place) if ids or everything else gather_glance(place, started)
     outcome = Outcome.UNFINISHED if scene.journal is not None else Outcome.OK
     return _report("status", scene, place, ids, outcome, everything=everything)
 
 
-def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Report:
+def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False, started: int = 0) -> Report:
     """Judge for a start script: ATTENTION when something is due, UNFINISHED for an open journal.
 
     Args:
         place: where.
         ids: judge these alone; empty: all.
         strict: count advice too: held, optional, advisory and retire.
+        started: as of :func:`status`.
     """
-    scene = gather(place) if ids else gather_glance(place, time.time_ns())
+    scene = gather(place) if ids else gather_glance(place, started)
     if scene.journal is not None:
         return _report("check", scene, place, ids, Outcome.UNFINISHED, everything=False)
     report = _report("check", scene, place, ids, Outcome.OK, everything=False)
