@@ -7,12 +7,14 @@ the same rule whether it came from a patch, a ledger or a journal. Nothing here 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOUNT_POINT = 4
+_BLOCK = 1 << 18
 _OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
 _SOURCE = ".py"
 _EXTENSION = ".so"
@@ -131,20 +133,12 @@ def read_below(root_fd: int, path: str, *, limit: int = 64 << 20) -> tuple[bytes
     except FileNotFoundError:
         return None
     try:
-        fd = os.open(name, _FILE, dir_fd=parent)
+        fd, status = open_regular(parent, name, path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        if error.errno in {errno.ELOOP, errno.ENXIO, errno.ENODEV}:
-            raise NotRegularError(error.errno, _describe(parent, name), path) from None
-        raise
     finally:
         os.close(parent)
     try:
-        status = os.fstat(fd)
-        # Looked at before fdopen, which refuses a directory with an error of its own and leaves it open.
-        if not stat.S_ISREG(status.st_mode):
-            raise NotRegularError(errno.EINVAL, "is not a regular file", path)
         if status.st_size > limit:
             raise NotRegularError(errno.EFBIG, f"is larger than {limit} bytes", path)
         with os.fdopen(fd, "rb", closefd=False) as stream:
@@ -152,6 +146,52 @@ def read_below(root_fd: int, path: str, *, limit: int = 64 << 20) -> tuple[bytes
             return stream.read(status.st_size + 1), status
     finally:
         os.close(fd)
+
+
+def open_regular(parent: int, name: str, path: str) -> tuple[int, os.stat_result]:
+    """Return a descriptor for reading of the regular file ``name`` in the directory ``parent``, and its status.
+
+    Args:
+        parent: descriptor of the directory, from :func:`open_parent`; it stays open.
+        name: one component.
+        path: what messages call the file.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        NotRegularError: a link, directory, FIFO or device is there.
+        OSError: the system refused (permission, input/output error).
+    """
+    try:
+        fd = os.open(name, _FILE, dir_fd=parent)
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENXIO, errno.ENODEV}:
+            raise NotRegularError(error.errno, _describe(parent, name), path) from None
+        raise
+    status = os.fstat(fd)
+    # Looked at before any reading, which refuses a directory with an error of its own.
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise NotRegularError(errno.EINVAL, "is not a regular file", path)
+    return fd, status
+
+
+def digests_of(fd: int, algorithms: Collection[str]) -> dict[str, str]:
+    """Return the hexadecimal digests of an open file from where it stands to its end, however large it is.
+
+    A few blocks of memory are used, and hashlib lets other threads run while it works on one.
+
+    Args:
+        fd: descriptor, open for reading.
+        algorithms: names that ``hashlib.new`` knows; empty: nothing is read.
+    """
+    hashes = {name: hashlib.new(name, usedforsecurity=False) for name in algorithms}
+    if not hashes:
+        return {}
+    block = memoryview(bytearray(_BLOCK))
+    while count := os.readv(fd, [block]):
+        for running in hashes.values():
+            running.update(block[:count])
+    return {name: running.hexdigest() for name, running in hashes.items()}
 
 
 def _step(current: int, part: str, path: str) -> int:

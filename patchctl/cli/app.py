@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import readers, writers
+from patchctl.cli import examiners, readers, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 readers.register(app)
+examiners.register(app)
 writers.register(app)
 
 

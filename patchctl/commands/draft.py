@@ -195,6 +195,7 @@ def _settled(
         holds=proposal.holds,
         retirements=(*old.retirements, *proposal.retirements),
         last_second=plan.last_second,
+        baselines=old.baselines,
     )
     change = _change(scene, proposal, steps, leaving, plan)
     if not plan.edits and encode_ledger(state) == encode_ledger(old._replace(sha256=None)):

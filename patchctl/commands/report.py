@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.errors import Outcome, Problem
 from patchctl.model import FileEdit, Target
@@ -10,6 +10,10 @@ from patchctl.patch import Patch
 from patchctl.registry import RegistryRoot
 from patchctl.transaction import JournalState
 from patchctl.verdict import Assessment
+
+if TYPE_CHECKING:  # most verbs need neither
+    from patchctl.commands.diagnosis import Diagnosis
+    from patchctl.commands.verify import Verification
 
 
 class Change(NamedTuple):
@@ -71,6 +75,8 @@ class Report(NamedTuple):
         notes: sentences for the operator, part of the answer.
         warnings: what the operator should know, beside the answer.
         errors: what is wrong.
+        verification: for ``verify``.
+        diagnosis: for ``doctor``.
     """
 
     command: str
@@ -85,3 +91,5 @@ class Report(NamedTuple):
     notes: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     errors: tuple[Problem, ...] = ()
+    verification: Verification | None = None
+    diagnosis: Diagnosis | None = None

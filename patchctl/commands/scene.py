@@ -145,9 +145,9 @@ def _find(place: Place, names: set[str]) -> Target:
         environ=place.environ,
         names=wanted,
         named_by=place.origin,
-        also=_recorded_distributions,
+        also=recorded_distributions,
     )
-    known = {*found.distributions, *_recorded_distributions(found.site)}
+    known = {*found.distributions, *recorded_distributions(found.site)}
     if place.distribution is not None and place.distribution not in known:
         raise TargetError(
             "no-distribution",
@@ -158,13 +158,13 @@ def _find(place: Place, names: set[str]) -> Target:
         return found
     # The same site, with everything that the registry speaks of.
     wider = find_target(
-        site=found.site, python=None, environ=place.environ, names=wanted | names, also=_recorded_distributions
+        site=found.site, python=None, environ=place.environ, names=wanted | names, also=recorded_distributions
     )
     return found._replace(distributions=wider.distributions)
 
 
-def _recorded_distributions(site: str) -> tuple[str, ...]:
-    """What was applied in a site is asked for there, whatever the registry says today."""
+def recorded_distributions(site: str) -> tuple[str, ...]:
+    """Return what was applied in a site (absolute): it is asked for there, whatever the registry says today."""
     try:
         receipts = read_ledger(site).receipts
     except PatchctlError:

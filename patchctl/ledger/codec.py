@@ -5,10 +5,13 @@ Pure: bytes in, values out. What is read is not trusted: types, paths and hashes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from patchctl.errors import LedgerError
 from patchctl.ledger.fields import RANGE, Fields, damaged, parse_json, text
 from patchctl.model.files import sha256_hex
 from patchctl.model.layout import LEDGER_PATH, is_sha256
+from patchctl.model.listing import Baseline
 from patchctl.model.paths import path_problem
 from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
 
@@ -45,6 +48,7 @@ def decode_ledger(data: bytes) -> LedgerState:
         retirements=tuple(_retirement(*item) for item in fields.items("retirements")),
         last_second=fields.number("last_second"),
         sha256=sha256_hex(data),
+        baselines=_baselines(fields),
     )
     fields.close()
     if len({receipt.id for receipt in state.receipts}) != len(state.receipts):
@@ -68,6 +72,7 @@ def encode_ledger(state: LedgerState) -> bytes:
         "holds": {name: {"reason": hold.reason, "since": hold.since} for name, hold in state.holds.items()},
         "retirements": [_retirement_fields(retirement) for retirement in state.retirements],
         "last_second": state.last_second,
+        **_baseline_fields(state.baselines),
     }
     data = json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
     decode_ledger(data)
@@ -199,6 +204,43 @@ def _retirement_fields(retirement: Retirement) -> dict[str, object]:
         "fingerprints": dict(retirement.fingerprints),
         "fixes": [{"ref": fix.ref, "evidence": list(fix.evidence)} for fix in retirement.fixes],
         "retired_at": retirement.retired_at,
+    }
+
+
+def _baselines(fields: Fields) -> dict[str, Baseline]:
+    if not fields.has("baselines"):
+        return {}
+    return {name: _baseline(name, value, where) for name, value, where in fields.entries("baselines")}
+
+
+def _baseline(name: str, value: object, where: str) -> Baseline:
+    fields = Fields(value, where)
+    fingerprint = fields.optional_text("fingerprint")
+    baseline = Baseline(
+        distribution=name,
+        build=fields.text("build"),
+        fingerprint=None if fingerprint is None else _hash(fingerprint, fields.at("fingerprint")),
+        absent=fields.texts("absent"),  # compared with RECORD's rows, never opened
+        recorded_at=fields.text("recorded_at"),
+    )
+    fields.close()
+    return baseline
+
+
+def _baseline_fields(baselines: Mapping[str, Baseline]) -> dict[str, object]:
+    # written only where there is one, so that a ledger without it has the bytes it always had
+    if not baselines:
+        return {}
+    return {
+        "baselines": {
+            name: {
+                "build": baseline.build,
+                "fingerprint": baseline.fingerprint,
+                "absent": list(baseline.absent),
+                "recorded_at": baseline.recorded_at,
+            }
+            for name, baseline in baselines.items()
+        }
     }
 
 

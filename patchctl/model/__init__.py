@@ -1,16 +1,18 @@
 """Values made in the shell and judged in the core: no behaviour beyond their own consistency, no I/O.
 
 ``files`` has bytes and edits, ``target`` the environment, ``entry`` what a registry entry can say about builds and
-fixes, ``state`` what patchctl recorded about itself.
+fixes, ``listing`` what installers list and what is on the disk, ``state`` what patchctl recorded about itself.
 """
 
 from patchctl.model.entry import BuildRule, EvidenceItem, Fix, FixRole
 from patchctl.model.files import OWNER_EXECUTES, Content, EditKind, FileEdit, FileMeta, LiveFile, sha256_hex
+from patchctl.model.listing import Baseline, Listed, Look
 from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
 from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine
 
 __all__ = [
     "OWNER_EXECUTES",
+    "Baseline",
     "BuildRule",
     "Content",
     "Distribution",
@@ -23,7 +25,9 @@ __all__ = [
     "FixRole",
     "Hold",
     "LedgerState",
+    "Listed",
     "LiveFile",
+    "Look",
     "ProvenFix",
     "Receipt",
     "ReceiptDiff",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from patchctl.model.listing import Baseline
+
 
 class ReceiptDiff(NamedTuple):
     """One diff of an applied entry; the bytes are kept under their sha256 (hexadecimal) beside the ledger.
@@ -129,6 +131,7 @@ class LedgerState(NamedTuple):
         last_second: the latest whole second ever given to a patched file as its modification time; the next
             transaction uses a later one, so that byte code for an old text is never taken for a new one.
         sha256: of the ledger file read (hexadecimal); None: there is no file yet.
+        baselines: distribution -> the absences that ``verify`` accepts.
     """
 
     receipts: tuple[Receipt, ...] = ()
@@ -137,3 +140,4 @@ class LedgerState(NamedTuple):
     retirements: tuple[Retirement, ...] = ()
     last_second: int = 0
     sha256: str | None = None
+    baselines: Mapping[str, Baseline] = MappingProxyType({})

@@ -47,6 +47,14 @@ def document(report: Report, exit_code: int) -> Json:
     }
     if report.listing is not None:
         body |= _listing(report.listing)
+    if report.verification is not None:
+        from patchctl.render.verify import verification_json
+
+        body["verification"] = verification_json(report.verification)
+    if report.diagnosis is not None:
+        from patchctl.render.doctor import diagnosis_json
+
+        body["diagnosis"] = diagnosis_json(report.diagnosis)
     return body
 
 

@@ -35,6 +35,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield _record("unfinished", report.journal.transaction, *(f"path={path}" for path in report.journal.paths))
     if report.listing is not None:
         yield from _listing(report.listing)
+    yield from (_record(*fields) for fields in _examined(report))
     for found in report.assessments:
         if report.everything or concerns(found, report):
             yield from _entry(found)
@@ -45,6 +46,18 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _change(report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         yield _record("note", note)
+
+
+def _examined(report: Report) -> Iterator[tuple[str, ...]]:
+    """What the examining verbs found, as the fields of records."""
+    if report.verification is not None:
+        from patchctl.render.verify import verification_records
+
+        yield from verification_records(report.verification)
+    if report.diagnosis is not None:
+        from patchctl.render.doctor import diagnosis_records
+
+        yield from diagnosis_records(report.diagnosis)
 
 
 def _record(*fields: str) -> str:

@@ -6,6 +6,7 @@ from patchctl.errors import Problem
 from patchctl.model import Target
 from patchctl.render.escape import visible
 
+_MANY = 8
 _COLOURS = {"error": "31", "warning": "33"}
 
 
@@ -29,6 +30,8 @@ def problem_text(problem: Problem, *, label: str = "error", colour: bool = False
 
 def environment_text(target: Target) -> str:
     """Return the line that names the environment, for an answer that is only errors."""
+    if len(target.distributions) > _MANY:
+        return visible(f"{len(target.distributions)} distributions in {target.site} (chosen by {target.origin})")
     builds = ", ".join(f"{name} {found.build}" for name, found in target.distributions.items())
     return visible(f"{builds or 'no distribution'} in {target.site} (chosen by {target.origin})")
 

@@ -6,7 +6,7 @@ text here may come from a registry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from patchctl.commands import Change, Listing, Report
@@ -90,6 +90,8 @@ def _print_all(console: Console, report: Report) -> None:
         _line(console, f"unfinished transaction {report.journal.transaction}: run patchctl recover", style="bold red")
     if report.listing is not None:
         _print_listing(console, report.listing)
+    for text, style, indent in _examined(report):
+        _line(console, text, style=style, indent=indent)
     for found in report.assessments:
         if report.everything or concerns(found, report):
             detailed = report.command == "status" and found.id in report.named
@@ -100,6 +102,18 @@ def _print_all(console: Console, report: Report) -> None:
         _print_change(console, report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         _line(console, note, style="bold")
+
+
+def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
+    """What the examining verbs found, in lines: (text, style, columns of indent)."""
+    if report.verification is not None:
+        from patchctl.render.verify import verification_lines
+
+        yield from verification_lines(report.verification)
+    if report.diagnosis is not None:
+        from patchctl.render.doctor import diagnosis_lines
+
+        yield from diagnosis_lines(report.diagnosis)
 
 
 def _line(console: Console, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:

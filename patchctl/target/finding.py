@@ -83,6 +83,32 @@ def site_directories(
     )
 
 
+def find_environment(
+    *,
+    site: str | None,
+    python: str | None,
+    environ: Mapping[str, str],
+    own_prefix: str = sys.prefix,
+    named_by: str | None = None,
+) -> Environment:
+    """Return the environment that the settings name, whatever is installed in it; arguments as of :func:`find_target`.
+
+    Of the interpreters on PATH the first that is not patchctl's own, or its own where there is no other.
+
+    Raises:
+        TargetError: the settings lead nowhere.
+    """
+    own = None
+    for environment in _environments(site, python, environ, named_by):
+        is_own = bool(environment.root) and os.path.realpath(environment.root) == os.path.realpath(own_prefix)
+        if not is_own or environment.origin != "PATH":
+            return environment
+        own = own or environment
+    if own is None:
+        raise TargetError("no-environment", "no python3 was found on PATH", hint=_HINT)
+    return own
+
+
 def _environments(
     site: str | None, python: str | None, environ: Mapping[str, str], named_by: str | None
 ) -> Iterator[Environment]:

@@ -6,10 +6,15 @@ installer does not verify the hashes (the wheel specification, "The .dist-info d
 
 from __future__ import annotations
 
+import binascii
 import csv
 import hashlib
 import io
 from collections.abc import Mapping
+
+from patchctl.model.listing import Listed
+
+_LONGEST_NUMBER = 19
 
 
 def parse_record(data: bytes) -> dict[str, str | None] | None:
@@ -21,6 +26,33 @@ def parse_record(data: bytes) -> dict[str, str | None] | None:
     try:
         return {row[0]: (row[1] or None) if len(row) > 1 else None for row in csv.reader(text, strict=True) if row}
     except csv.Error:
+        return None
+
+
+def parse_rows(data: bytes) -> tuple[Listed, ...] | None:
+    """Return RECORD's rows in full, hash and size included, each path once; None: it is damaged."""
+    text = io.StringIO(data.decode("utf-8", "surrogateescape"), newline="")
+    try:
+        rows = {row[0]: row for row in csv.reader(text, strict=True) if row}
+    except csv.Error:
+        return None
+    return tuple(_listed(*[*row, "", ""][:3]) for row in rows.values())
+
+
+def _listed(path: str, digest: str, size: str) -> Listed:
+    algorithm, equals, value = digest.partition("=")
+    length = int(size) if size.isascii() and size.isdecimal() and len(size) < _LONGEST_NUMBER else None
+    if not digest:
+        return Listed(path=path, size=length)
+    return Listed(path=path, algorithm=algorithm.lower(), digest=_hexadecimal(value) if equals else None, size=length)
+
+
+def _hexadecimal(value: str) -> str | None:
+    """Urlsafe base64 without the padding (the wheel specification), which some tools write all the same."""
+    text = value.rstrip("=").translate({45: "+", 95: "/"})
+    try:
+        return binascii.a2b_base64(text + "=" * (-len(text) % 4)).hex()
+    except ValueError:
         return None
 
 
