@@ -222,13 +222,35 @@ def mount_points() -> frozenset[str]:
 
     A file that is mounted by itself (a bind mount in a container) shows nowhere else, and replacing it fails (EBUSY).
     """
+    return frozenset(point for point, _ in _mounts())
+
+
+def file_system_of(path: str) -> str | None:
+    """Return the type of the file system that ``path`` (absolute, links resolved) lies on; None: nothing tells."""
+    found = None
+    deepest = -1
+    for point, kind in _mounts():
+        holds = point in {"/", path} or path.startswith(f"{point}/")
+        # Of several mounts on one point the last one is on top.
+        if holds and len(point) >= deepest:
+            found, deepest = kind, len(point)
+    return found
+
+
+def _mounts() -> list[tuple[str, str | None]]:
+    """Mount point and file system type of every row of mountinfo (proc(5)), in order of mounting."""
     try:
         # Lines end at \n alone: the kernel does not escape a carriage return in a mount's source.
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
             rows = [line.split(" ") for line in lines]
     except OSError:
-        return frozenset()
-    return frozenset(_unescape(row[_MOUNT_POINT]) for row in rows if len(row) > _MOUNT_POINT)
+        return []
+    return [
+        # A variable number of optional fields ends in a dash; the type follows it.
+        (_unescape(row[_MOUNT_POINT]), row[row.index("-") + 1] if "-" in row[:-1] else None)
+        for row in rows
+        if len(row) > _MOUNT_POINT
+    ]
 
 
 def compiled_twin(names: Iterable[str], path: str) -> str | None:

@@ -15,6 +15,9 @@ from patchctl.build import MatchRule
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
+from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
+from patchctl.commands.inspection import DistributionCheck
+from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
 from patchctl.match import Direction, Fit, HunkPlace
@@ -40,6 +43,7 @@ from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Candidate, FileFinding, Need, SourceDiff, Verdict
+from patchctl.verdict.attribution import Attribution, FileState
 from tests.contract import closed_schema, complaints, published_schema
 
 DIGEST = sha256_hex(b"diff")
@@ -311,6 +315,48 @@ def failure_report() -> Report:
     return Report(command="revert", outcome=Outcome.BUSY, errors=(Problem(code="busy", message="held"),))
 
 
+def verify_report() -> Report:
+    check = DistributionCheck(
+        site="/srv/site",
+        name="vllm",
+        build="0.25.1",
+        fingerprint="a" * 64,
+        oracle="record",
+        reason=None,
+        files=(
+            Attribution(path="vllm/a.py", state=FileState.OURS, reason="was added", entries=("a-low",)),
+            Attribution(path="../../../bin/vllm", state=FileState.MISSING, reason="is gone"),
+        ),
+        baseline=2,
+    )
+    return Report(command="verify", verification=Verification(fast=False, checks=(check,)))
+
+
+def doctor_report() -> Report:
+    view = SiteView(
+        path="/srv/site",
+        file_system="ext4",
+        read_only=False,
+        state="format 1",
+        applied=("a-low",),
+        lock="free",
+        distributions=(Installed(name="vllm", build="0.25.1", installer="pip", oracle="record", concerned=True),),
+    )
+    finding = Finding(code="leftover", message="~llm is left", remedy="rm", needed=True, site="/srv/site", path="~llm")
+    diagnosis = Diagnosis(
+        kind="venv",
+        root="/srv",
+        python="/srv/bin/python3",
+        sites=(view,),
+        settings=(("PYTHONPYCACHEPREFIX", "/var/cache"),),
+        findings=(finding,),
+        freed=(".patchctl/patches/" + "a" * 64,),
+        freed_bytes=3,
+        removed=("vllm/added.py",),
+    )
+    return Report(command="doctor", outcome=Outcome.ATTENTION, diagnosis=diagnosis)
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -319,6 +365,8 @@ def documents() -> Iterator[dict[str, Any]]:
         listing_report(detailed=False),
         listing_report(detailed=True),
         failure_report(),
+        verify_report(),
+        doctor_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -352,6 +400,7 @@ class TestTheSchema:
             ("fix/role", FixRole),
             ("item/status", ItemStatus),
             ("edit/kind", EditKind),
+            ("checked/state", FileState),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -378,12 +427,13 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        assert optional == {"#.registries", "#.entries", "#/$defs/entry.why", *detailed}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
+        assert optional == {*some_verbs, "#/$defs/entry.why", *detailed}
 
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 6
+        assert [complaints(found) for found in documents()] == [[]] * 8
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -18,6 +18,7 @@ from patchctl.errors import UsageError
 def register(app: typer.Typer) -> None:
     """Add the examining verbs to ``app``."""
     app.command("verify", short_help="Every installed file against RECORD and the ledger.")(verify)
+    app.command("doctor", short_help="One page on the environment, with remedies.")(doctor)
 
 
 @with_common
@@ -60,6 +61,28 @@ def verify(
             )
 
     run("verify", common, command)
+
+
+@with_common
+def doctor(
+    common: Common,
+    gc: Annotated[bool, typer.Option("--gc", help="Drop stored objects and diffs that nothing names.")] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove what patches and dead transactions left behind.")
+    ] = False,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
+    """Look at the environment: kind, installers, links, mounts, permissions, leftovers, state; a remedy for each."""
+    from patchctl.commands.doctor import doctor as act
+
+    def command(place: Place, _: Clock) -> Report:
+        if (dry_run or wait) and not (gc or clean):
+            message = "--dry-run and --wait are for --clean and --gc: doctor alone writes nothing"
+            raise UsageError("nothing-written", message)
+        return act(place, gc=gc, clean=clean, listed=common.verbose, dry_run=dry_run, wait=wait)
+
+    run("doctor", common, command)
 
 
 @contextmanager

@@ -28,7 +28,9 @@ def changed_mode(edit: FileEdit) -> int | None:
 
 def restart_advice(report: Report) -> tuple[str, ...]:
     """After files changed: the running processes still have the old code."""
-    if report.change is None or report.change.state != "committed" or not report.change.edits:
+    if report.change is None or report.change.state != "committed" or report.command == "doctor":
+        return ()
+    if not report.change.edits:
         return ()
     tops = sorted({edit.path.partition("/")[0] for edit in report.change.edits})
     names = ", ".join("vLLM" if top == "vllm" else top for top in tops)

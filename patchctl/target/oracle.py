@@ -98,7 +98,7 @@ def read_oracle(site: str, distribution: Distribution) -> Oracle:
 
 
 def _redirects(distribution: Distribution) -> bool:
-    """Return whether what looks editable leads elsewhere: a package of stubs or of metadata alone has no code either."""
+    """Return whether what looks editable leads elsewhere: stubs and metadata alone are no code either."""
     if distribution.record is None:
         return True
     return any(path.endswith(".pth") or path.startswith("__editable__") for path in distribution.record)

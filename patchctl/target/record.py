@@ -11,10 +11,12 @@ import csv
 import hashlib
 import io
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from patchctl.model.listing import Listed
 
 _LONGEST_NUMBER = 19
+_DIGEST_BYTES = MappingProxyType({"sha256": 32, "sha384": 48, "sha512": 64})
 
 
 def parse_record(data: bytes) -> dict[str, str | None] | None:
@@ -44,16 +46,19 @@ def _listed(path: str, digest: str, size: str) -> Listed:
     length = int(size) if size.isascii() and size.isdecimal() and len(size) < _LONGEST_NUMBER else None
     if not digest:
         return Listed(path=path, size=length)
-    return Listed(path=path, algorithm=algorithm.lower(), digest=_hexadecimal(value) if equals else None, size=length)
+    name = algorithm.lower()
+    return Listed(path=path, algorithm=name, digest=_hexadecimal(value, name) if equals else None, size=length)
 
 
-def _hexadecimal(value: str) -> str | None:
+def _hexadecimal(value: str, algorithm: str) -> str | None:
     """Urlsafe base64 without the padding (the wheel specification), which some tools write all the same."""
     text = value.rstrip("=").translate({45: "+", 95: "/"})
     try:
-        return binascii.a2b_base64(text + "=" * (-len(text) % 4)).hex()
+        digest = binascii.a2b_base64(text + "=" * (-len(text) % 4))
     except ValueError:
         return None
+    # What is no base64 is skipped in silence, so that the length tells.
+    return digest.hex() if len(digest) == _DIGEST_BYTES.get(algorithm, len(digest)) else None
 
 
 def fingerprint(record: Mapping[str, str | None]) -> str:

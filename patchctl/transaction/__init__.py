@@ -12,21 +12,29 @@ from typing import TYPE_CHECKING
 from patchctl.transaction.journal import JournalState, journal_state
 
 if TYPE_CHECKING:
+    from patchctl.transaction.holder import LockState, lock_state
+    from patchctl.transaction.litter import find_litter
     from patchctl.transaction.opening import refuse_untrusted
     from patchctl.transaction.preflight import missing_directories
     from patchctl.transaction.run import Commit
     from patchctl.transaction.settle import Recovery
     from patchctl.transaction.signals import Interruption, held_signals
     from patchctl.transaction.site import LockedSite, locked, recover
+    from patchctl.transaction.unnamed import Dropped, find_unnamed
 
 __all__ = [
     "Commit",
+    "Dropped",
     "Interruption",
     "JournalState",
+    "LockState",
     "LockedSite",
     "Recovery",
+    "find_litter",
+    "find_unnamed",
     "held_signals",
     "journal_state",
+    "lock_state",
     "locked",
     "missing_directories",
     "recover",
@@ -35,10 +43,15 @@ __all__ = [
 
 _HOMES = {
     "Commit": "run",
+    "Dropped": "unnamed",
     "Interruption": "signals",
+    "LockState": "holder",
     "LockedSite": "site",
     "Recovery": "settle",
+    "find_litter": "litter",
+    "find_unnamed": "unnamed",
     "held_signals": "signals",
+    "lock_state": "holder",
     "locked": "site",
     "missing_directories": "preflight",
     "recover": "site",

@@ -19,8 +19,10 @@ from patchctl.transaction.names import LOCK
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _POLL_SECONDS = 0.05
-_NOTE_LIMIT = 4096
+NOTE_LIMIT = 4096
 _START_FIELD = 19  # of /proc/PID/stat, counted after the command's closing bracket: field 22, in clock ticks
+_NAMELESS_SECONDS = 0.5
+"""How long a holder may take to say who it is, or to let go after it took its name away."""
 _HELD_BY_OTHERS = frozenset({errno.EWOULDBLOCK, errno.EACCES})
 
 
@@ -49,6 +51,7 @@ def exclusive(state: int, site: str, wait: float) -> Iterator[None]:
 
 
 def _acquire(state: int, site: str, deadline: float) -> int:
+    nameless = time.monotonic() + _NAMELESS_SECONDS
     while True:
         fd = _open(state, site)
         try:
@@ -60,12 +63,19 @@ def _acquire(state: int, site: str, deadline: float) -> int:
             os.close(fd)
             if error.errno not in _HELD_BY_OTHERS:
                 raise _no_lock(site, error) from None
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            # Between lock and note, and between note and release, a holder has no name: it is about to have one,
+            # or about to be gone.
+            if now >= deadline and (_names(note) or now >= nameless):
                 raise _busy(site, note) from None
-            time.sleep(_POLL_SECONDS)
+            time.sleep(_POLL_SECONDS if now < deadline else _POLL_SECONDS / 10)
         else:
             # Somebody removed the file between open and lock: whoever opens it now would hold another lock.
             os.close(fd)
+
+
+def _names(note: dict[str, object]) -> bool:
+    return type(note.get("pid")) is int and isinstance(note.get("host"), str)
 
 
 def _open(state: int, site: str) -> int:
@@ -97,7 +107,7 @@ def _is_still(state: int, fd: int) -> bool:
 
 
 def _holder() -> dict[str, object]:
-    return {"host": os.uname().nodename, "pid": os.getpid(), "boot": _boot_id(), "start": _start()}
+    return {"host": os.uname().nodename, "pid": os.getpid(), "boot": boot_id(), "start": start_of(os.getpid())}
 
 
 def _write_note(fd: int, note: dict[str, object]) -> None:
@@ -116,22 +126,34 @@ def _write_note(fd: int, note: dict[str, object]) -> None:
 
 
 def _read_note(fd: int) -> dict[str, object]:
+    try:
+        return decode_note(os.pread(fd, NOTE_LIMIT, 0))
+    except OSError:
+        return {}
+
+
+def decode_note(data: bytes) -> dict[str, object]:
+    """Return what a lock file says of its holder; empty: nothing, or nothing that makes sense."""
     import json
 
     try:
-        note = json.loads(os.pread(fd, _NOTE_LIMIT, 0))
-    except (OSError, ValueError, RecursionError):
+        note = json.loads(data)
+    except (ValueError, RecursionError):
         return {}
     return note if isinstance(note, dict) else {}
 
 
-def _boot_id() -> str | None:
+def boot_id() -> str | None:
+    """Return what the kernel calls this boot; None where it does not tell."""
     return _proc("/proc/sys/kernel/random/boot_id")
 
 
-def _start() -> int | None:
-    """When this process started, in clock ticks since boot: with the boot id it tells a reused pid apart."""
-    line = _proc("/proc/self/stat")
+def start_of(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot: with the boot id it tells a reused pid apart.
+
+    None: there is no such process, or nothing tells.
+    """
+    line = _proc(f"/proc/{pid}/stat")
     fields = [] if line is None else line.rpartition(")")[2].split()
     return int(fields[_START_FIELD]) if len(fields) > _START_FIELD else None
 
@@ -140,7 +162,7 @@ def _proc(path: str) -> str | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return os.read(fd, _NOTE_LIMIT).decode("ascii", "replace").strip()
+            return os.read(fd, NOTE_LIMIT).decode("ascii", "replace").strip()
         finally:
             os.close(fd)
     except OSError:
@@ -149,8 +171,7 @@ def _proc(path: str) -> str | None:
 
 def _busy(site: str, note: dict[str, object]) -> BusyError:
     pid, host = note.get("pid"), note.get("host")
-    known = type(pid) is int and isinstance(host, str)
-    who = f"process {pid} on {host}" if known else "another patchctl"
+    who = f"process {pid} on {host}" if _names(note) else "another patchctl"
     return BusyError(
         "busy",
         f"{who} holds the lock of {site}",

@@ -20,6 +20,10 @@ OBJECTS = "objects"
 PATCHES = "patches"
 CONTENT = (LOCK, FORMAT, JOURNAL, LEDGER, TMP, OBJECTS, PATCHES)
 
+PROBE = ".patchctl-probe.tmp"
+"""The name of the file that is made to see whether a directory can be written, where a nameless one cannot be."""
+
+_TEMP_PREFIX = ".patchctl-"
 _PATCHES_PREFIX = f"{STATE_DIR}/{PATCHES}/"
 _ID_BYTES = 16
 _HEXADECIMAL = frozenset("0123456789abcdef")
@@ -51,6 +55,16 @@ def copy_name(transaction: str, index: int) -> str:
 def restored_name(transaction: str, index: int) -> str:
     """Return the name, beside the target, of an original that is being made anew from its object."""
     return f".patchctl-{transaction}-{index}.old"
+
+
+def is_temp_name(name: str) -> bool:
+    """Return whether ``name`` is one of those that are given beside a target, or the probe's."""
+    if name == PROBE:
+        return True
+    stem, _, ending = name.rpartition(".")
+    head, _, index = stem.rpartition("-")
+    ours = head.startswith(_TEMP_PREFIX) and is_transaction_id(head[len(_TEMP_PREFIX) :])
+    return ours and index.isascii() and index.isdigit() and ending in {"tmp", "undo", "old"}
 
 
 def undo_path(transaction: str, index: int) -> str:

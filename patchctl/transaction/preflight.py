@@ -18,14 +18,13 @@ from patchctl.model.layout import LEDGER_PATH
 from patchctl.transaction.bytecode import SUFFIX
 from patchctl.transaction.files import names_in, parent_of, remove
 from patchctl.transaction.journal import JournalEdit
-from patchctl.transaction.names import edit_problem, is_state
+from patchctl.transaction.names import PROBE, edit_problem, is_state
 from patchctl.transaction.opening import OpenSite
 
 _PERMISSIONS = 0o777
 _SPARE_BYTES = 1 << 20
 _LARGEST = 64 << 20
 """A file that could not be read back could not be reverted; see ``disk.read_below``."""
-_PROBE = ".patchctl-probe.tmp"
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 
 
@@ -187,9 +186,9 @@ def _probe(parent: int) -> None:
         if error.errno not in _NO_NAMELESS:
             raise
         # Its own leftover may be there, when an earlier probe was killed between the two calls.
-        remove(parent, _PROBE)
-        fd = os.open(_PROBE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
-        remove(parent, _PROBE)
+        remove(parent, PROBE)
+        fd = os.open(PROBE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        remove(parent, PROBE)
     os.close(fd)
 
 

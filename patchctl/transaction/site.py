@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from patchctl.disk import open_root, read_below
@@ -12,12 +12,14 @@ from patchctl.model.files import FileEdit
 from patchctl.model.layout import JOURNAL_PATH, STATE_DIR
 from patchctl.transaction.files import exists, parent_of
 from patchctl.transaction.journal import journal_state, read_journal
+from patchctl.transaction.litter import drop_litter
 from patchctl.transaction.lock import exclusive
 from patchctl.transaction.names import TMP
 from patchctl.transaction.opening import OpenSite, opened, sweep
 from patchctl.transaction.run import Commit, commit_edits
 from patchctl.transaction.settle import Recovery, settle
 from patchctl.transaction.signals import held_signals
+from patchctl.transaction.unnamed import Dropped, drop
 
 
 def no_checkpoint(_step: str) -> None:
@@ -59,6 +61,14 @@ class LockedSite:
             # An earlier run under this lock may have left its cleaning up.
             _settle_open_journal(self._site)
             return commit_edits(self._site, edits, interruption)
+
+    def drop_unnamed(self, named: Collection[str]) -> Dropped:
+        """Remove every stored object and diff whose hash is not among ``named``; see :func:`unnamed.drop`."""
+        return drop(self._site, named)
+
+    def drop_litter(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Remove temporary files that dead transactions left; see :func:`litter.drop_litter`."""
+        return drop_litter(self._site, paths)
 
 
 @contextmanager

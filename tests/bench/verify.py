@@ -1,4 +1,4 @@
-"""``verify`` of an installed real vLLM 0.20.0 against ``sha256sum -c`` over the same files: ``python -m tests.bench.verify``.
+"""``verify`` of an installed vLLM 0.20.0 against ``sha256sum -c`` over its files: ``python -m tests.bench.verify``.
 
 Both read the same files, warm, taking turns, so that whatever else the machine does hits both. Printed are the medians
 and their ratio. Nothing is asserted: a time is not a fact about the code. The whole wheel (about 250 MB) is downloaded

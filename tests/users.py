@@ -1,0 +1,53 @@
+"""Run a verb as a service user: another uid, which owns nothing and may read what everybody may."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tests.running import Done, patchctl
+
+NOBODY = 65534
+
+
+def as_service_user(*arguments: str) -> Done:
+    """Run ``patchctl ARGUMENTS`` in a child that gave up root for good; skipped where the tests are not root.
+
+    The interpreter may lie where that user cannot go (a home directory), so the child is a fork of this process, in
+    which everything a verb needs is imported already.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    patchctl(*arguments)  # imports whatever the verb imports late
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        try:
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            done = patchctl(*arguments)
+            with os.fdopen(writing, "wb") as stream:
+                pickle.dump(done, stream)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        answer = stream.read()
+    os.waitpid(pid, 0)
+    assert answer, "the child gave no answer"
+    found = pickle.loads(answer)
+    assert isinstance(found, Done)
+    return found
+
+
+def open_the_way(path: Path) -> None:
+    """Let every user enter the directories above ``path`` that are ours: pytest closes its own."""
+    for directory in path.parents:
+        status = directory.stat()
+        if status.st_uid == os.geteuid() and status.st_mode & 0o005 != 0o005 and directory != Path("/root"):
+            directory.chmod(status.st_mode | 0o055)
