@@ -65,9 +65,9 @@ def busy(desk: Desk) -> Done:
         return desk.json("revert", "--all")
 
 
-def unfinished(desk: Desk) -> Done:
+def unfinished(desk: Desk, *verb: str) -> Done:
     open_journal(desk)
-    return desk.json("check")
+    return desk.json(*(verb or ("check",)))
 
 
 def recovered(desk: Desk) -> Done:
@@ -128,6 +128,26 @@ def locked_by_another(desk: Desk, *verb: str) -> Done:
         return desk.json(*verb)
 
 
+def foreign(desk: Desk) -> Done:
+    (desk.site / PATH).write_bytes(b"mine\n")
+    return desk.json("verify")
+
+
+def no_record(desk: Desk) -> Done:
+    next(desk.site.glob("*.dist-info/RECORD")).unlink()
+    return desk.json("verify")
+
+
+def baseline_busy(desk: Desk) -> Done:
+    (desk.site / PATH).unlink()
+    return locked_by_another(desk, "verify", "--baseline")
+
+
+def leftover(desk: Desk) -> Done:
+    (desk.site / "~llm").mkdir()
+    return desk.json("doctor")
+
+
 PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "status": (lambda desk: desk.json("status"), 0),
     "status --all": (lambda desk: desk.json("status", "--all"), 0),
@@ -148,6 +168,18 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "list": (lambda desk: desk.json("list"), 0),
     "show": (lambda desk: desk.json("show", "a-low"), 0),
     "show, unknown id": (lambda desk: desk.json("show", "nothing"), 2),
+    "verify": (lambda desk: desk.json("verify"), 0),
+    "verify, foreign": (foreign, 1),
+    "verify, no record": (no_record, 3),
+    "verify --baseline": (lambda desk: desk.json("verify", "--baseline"), 0),
+    "verify --baseline, busy": (baseline_busy, 5),
+    "verify, unfinished": (lambda desk: unfinished(desk, "verify"), 4),
+    "verify, two decisions": (lambda desk: desk.json("verify", "--baseline", "--drop-baseline"), 2),
+    "doctor": (lambda desk: desk.json("doctor"), 0),
+    "doctor, needed": (leftover, 1),
+    "doctor --clean --gc": (lambda desk: desk.json("doctor", "--clean", "--gc"), 0),
+    "doctor --gc, unfinished": (lambda desk: unfinished(desk, "doctor", "--gc"), 4),
+    "doctor, no environment": (lambda desk: Desk(site=desk.site / "none", registry=desk.registry).json("doctor"), 3),
     "recover, nothing": (lambda desk: desk.json("recover"), 0),
     "recover": (recovered, 0),
     "check, unfinished": (unfinished, 4),
@@ -279,10 +311,11 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def live_controls(raw: bytes) -> list[str]:
-    """Control characters on a terminal that are not a colour, a line end or a tab."""
+    """Control characters on a terminal that are not a colour, a line end or a tab, nor a progress bar's own."""
     import re
 
-    text = re.sub(rb"\x1b\[[0-9;]*m", b"", raw).decode("utf-8", "replace")
+    bar = rb"\?25[lh]|1A|2K"  # cursor off and on, one line up, the line away
+    text = re.sub(rb"\x1b\[(?:[0-9;]*m|" + bar + rb")", b"", raw).decode("utf-8", "replace")
     return [char for char in text if char not in "\r\n\t" and visible(char) != char]
 
 
@@ -303,6 +336,8 @@ def test_hostile_text_reaches_a_terminal_escaped(tmp_path: Path) -> None:
         ["list"],
         ["show", "a-low"],
         ["status"],
+        ["verify", "-v"],
+        ["doctor"],
         ["apply", "--dry-run"],
         ["apply"],
         ["status", "nothing\x1b[2J"],
@@ -323,6 +358,14 @@ def test_terminal_lines_fit_the_width(desk: Desk, columns: int) -> None:
     text = re.sub(rb"\x1b\[[0-9;]*m", b"", raw).decode()
     assert max(len(line.rstrip("\r")) for line in text.split("\n")) <= columns
     assert "apply" in text
+
+
+def test_a_bar_shows_on_a_terminal_and_only_where_somebody_looks(desk: Desk) -> None:
+    where = ["--site", str(desk.site), "--registry", str(desk.registry)]
+    assert b"verifying" in on_a_terminal("verify", *where)
+    for silent in ("--json", "-q"):
+        assert b"verifying" not in on_a_terminal("verify", silent, *where)
+    assert "verifying" not in patchctl("verify", *where).err
 
 
 def test_colour_can_be_switched_off(desk: Desk) -> None:

@@ -19,12 +19,14 @@ from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.evidence import FixStatus, ItemStatus
 from patchctl.verdict import Action, Need, Verdict
+from patchctl.verdict.attribution import FileState
 from tests.test_layers import LINES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELL = ROOT / "patchctl" / "commands"
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")]}
+EXAMINING = ("verify", "doctor")
 EVERY_VERB = "Options of every verb"
 SET_UP = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
 
@@ -62,9 +64,14 @@ def shell_lines(text: str) -> Iterator[str]:
 
 
 def plain_records() -> set[str]:
-    """Return the kinds of record that ``render.plain`` writes: the first field, also where a loop names it."""
+    """Return the kinds of record that are written: the first field, also where a loop names it."""
     source = (ROOT / "patchctl" / "render" / "plain.py").read_text("utf-8")
-    found = set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
+    found = set()
+    for verb in EXAMINING:
+        # What these verbs found comes as fields, which ``plain`` makes records of.
+        fields = (ROOT / "patchctl" / "render" / f"{verb}.py").read_text("utf-8").partition("_records(")[2]
+        found |= set(re.findall(r'yield "([a-z]+)", ', fields.partition("\ndef ")[0]))
+    found |= set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
     for names in re.findall(r"for \w+ in \(([^)]*)\):", source):
         found |= set(re.findall(r'"([a-z]+)"', names))
     return found
@@ -169,6 +176,20 @@ class TestWords:
     def test_of_a_fact_are_in_its_table_and_no_others(self, title: str, kinds: Iterable[type[Enum]]) -> None:
         for rows, kind in zip(tables(section("docs/architecture.md", title)), kinds, strict=True):
             assert {row[0].strip("`") for row in rows} == {word.value for word in kind}
+
+    def test_of_files_are_in_the_table_of_verify(self) -> None:
+        (states, *_) = tables(section("docs/cli.md", "verify"))
+        assert {row[0].strip("`") for row in states} == {state.value for state in FileState}
+
+    def test_of_findings_are_in_the_table_of_the_doctor(self) -> None:
+        (findings, *_) = tables(section("docs/cli.md", "doctor"))
+        told = {word for row in findings for word in code_words(row[0])}
+        made: set[str] = set()
+        for name in ("examine_install", "examine_state"):
+            source = (SHELL / f"{name}.py").read_text("utf-8")
+            made |= set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
+            made |= {word for pair in re.findall(r'code = "([a-z-]+)" if .* else "([a-z-]+)"', source) for word in pair}
+        assert told == made
 
     def test_of_every_action_say_what_to_do(self) -> None:
         told = {word for cell in first_column(section("docs/cli.md", "status")) for word in code_words(cell)}

@@ -26,6 +26,7 @@ from patchctl.ledger import (
     read_patch,
 )
 from patchctl.model import (
+    Baseline,
     FileFact,
     Hold,
     LedgerState,
@@ -99,6 +100,18 @@ FULL = LedgerState(
         ),
     ),
     last_second=1_800_000_000,
+    baselines={
+        "vllm": Baseline(
+            distribution="vllm",
+            build="0.26.0",
+            fingerprint=SHA,
+            absent=("../../../bin/vllm", "vllm/tests/x.py"),
+            recorded_at="2026-01-02T03:04:05Z",
+        ),
+        "torch": Baseline(
+            distribution="torch", build="", fingerprint=None, absent=(), recorded_at="2026-01-02T03:04:05Z"
+        ),
+    },
 )
 
 
@@ -130,7 +143,15 @@ def test_the_order_of_receipts_is_kept_because_it_is_the_order_of_folding() -> N
 
 
 @pytest.mark.parametrize(
-    "sample", [FULL, FULL.receipts[0], FULL.receipts[0].diffs[0], *FULL.files.values(), FULL.retirements[0]]
+    "sample",
+    [
+        FULL,
+        FULL.receipts[0],
+        FULL.receipts[0].diffs[0],
+        *FULL.files.values(),
+        FULL.retirements[0],
+        FULL.baselines["vllm"],
+    ],
 )
 def test_no_field_of_a_value_is_forgotten(sample: Any) -> None:
     """A field added to a value type must be added here and to the ledger's format."""
@@ -143,6 +164,10 @@ def test_no_field_of_a_value_is_forgotten(sample: Any) -> None:
 def test_an_empty_state() -> None:
     data = encode_ledger(LedgerState())
     assert without_hash(decode_ledger(data)) == LedgerState()
+
+
+def test_a_state_without_baselines_has_the_bytes_it_always_had() -> None:
+    assert b"baselines" not in encode_ledger(FULL._replace(baselines={}))
 
 
 def test_the_recorded_mode_has_permission_bits_only() -> None:
@@ -190,11 +215,22 @@ FACTS = st.builds(
     result_mode=st.one_of(st.none(), st.integers(0, 0o777)),
 )
 HOLDS = st.builds(Hold, id=NAMES, reason=NAMES, since=NAMES)
+BASELINES = st.builds(
+    Baseline,
+    distribution=NAMES,
+    build=NAMES,
+    fingerprint=MAYBE_HASH,
+    absent=st.lists(NAMES, max_size=2).map(tuple),
+    recorded_at=NAMES,
+)
 STATES = st.builds(
     LedgerState,
     receipts=st.lists(RECEIPTS, max_size=2, unique_by=lambda receipt: receipt.id).map(tuple),
     files=st.lists(FACTS, max_size=3).map(lambda facts: {fact.path: fact for fact in facts}),
     holds=st.lists(HOLDS, max_size=2).map(lambda holds: {hold.id: hold for hold in holds}),
+    baselines=st.lists(BASELINES, max_size=2).map(
+        lambda found: {baseline.distribution: baseline for baseline in found}
+    ),
     retirements=st.just(()),
     last_second=st.integers(0, 1 << 40),
     sha256=st.none(),

@@ -89,6 +89,12 @@ READING = (
     (("recover",), 0),
     (("revert", "one"), 0),
     (("unhold", "one"), 0),
+    (("verify",), 1),
+    (("verify", "--all", "--fast"), 1),
+    (("verify", "--drop-baseline"), 1),
+    (("verify", "--baseline", "--dry-run"), 0),
+    (("doctor",), 0),
+    (("doctor", "--clean", "--gc"), 0),
 )
 """Readers, dry runs, and what has nothing to do."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
+import pkgutil
 from pathlib import Path
 
 import pytest
 
+import patchctl as patchctl_package
 from tests.running import Done, patchctl
 
 NOBODY = 65534
@@ -21,7 +24,7 @@ def as_service_user(*arguments: str) -> Done:
     """
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    patchctl(*arguments)  # imports whatever the verb imports late
+    _import_everything(arguments)
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -43,6 +46,16 @@ def as_service_user(*arguments: str) -> Done:
     found = pickle.loads(answer)
     assert isinstance(found, Done)
     return found
+
+
+def _import_everything(arguments: tuple[str, ...]) -> None:
+    """Import all of patchctl, and what it imports late from elsewhere: readers are run, which change nothing."""
+    for module in pkgutil.walk_packages(patchctl_package.__path__, "patchctl."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    where = arguments[arguments.index("--site") :]
+    for verb in ("status", "verify", "doctor"):
+        patchctl(verb, *where)
 
 
 def open_the_way(path: Path) -> None:

@@ -48,7 +48,7 @@ class Orphan(NamedTuple):
         path: relative to the site.
         fact: what the ledger recorded of it.
         data: its bytes.
-        ours: they are as patchctl left them, and no RECORD lists the file: it may go.
+        ours: they are as patchctl left them: it may go.
     """
 
     path: str
@@ -155,7 +155,7 @@ def of_orphans(site: str, state: State, shelves: Collection[Shelf]) -> Iterator[
             message = f"{orphan.path} was added by a patch to {name}, which is not installed any more"
             yield Finding("orphaned-file", message, CLEAN, needed=True, site=site, path=orphan.path)
         else:
-            message = f"{orphan.path} was added by a patch to {name}, which is gone, and somebody edited or ships it"
+            message = f"{orphan.path} was added by a patch to {name}, which is gone, and somebody edited it"
             yield Finding("edited-orphan", message, "look at it; patchctl leaves it", True, site=site, path=orphan.path)
     gone = gone_receipts(state.ledger, shelves)
     if gone:
@@ -166,7 +166,7 @@ def of_orphans(site: str, state: State, shelves: Collection[Shelf]) -> Iterator[
 def find_orphans(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> tuple[Orphan, ...]:
     """Return the files that patches added to distributions which are not in ``site`` any more, sorted.
 
-    One is ours when its bytes are as patchctl left them and no distribution of the site lists it.
+    One that a distribution of the site lists is that one's, whatever is in it.
     """
     present = {shelf.name for shelf in shelves}
     facts = [fact for fact in ledger.files.values() if fact.base is None and fact.distribution not in present]
@@ -176,13 +176,13 @@ def find_orphans(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> 
     found = []
     root_fd = open_root(site)
     try:
-        for fact in sorted(facts):
+        for fact in sorted(fact for fact in facts if fact.path not in listed):
             try:
                 live = read_below(root_fd, fact.path)
             except OSError:
                 continue  # a link or a directory took its place: nothing of ours
             if live is not None:
-                ours = sha256_hex(live[0]) == fact.result and fact.path not in listed
+                ours = sha256_hex(live[0]) == fact.result
                 found.append(Orphan(path=fact.path, fact=fact, data=live[0], ours=ours))
     finally:
         os.close(root_fd)

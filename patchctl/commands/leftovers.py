@@ -67,9 +67,11 @@ def plan_cleaning(site: str, state: State, directories: tuple[str, ...], *, clea
     ledger, planned = state.ledger, Cleaned()
     if clean:
         shelves = list_distributions(site)
-        orphans = [orphan for orphan in find_orphans(site, ledger, shelves) if orphan.ours]
-        gone = gone_receipts(ledger, shelves)
-        edits = tuple(_deletion(orphan) for orphan in orphans)
+        orphans = find_orphans(site, ledger, shelves)
+        # As long as an edited file stays, so does the record of whose it was.
+        staying = {id_ for orphan in orphans if not orphan.ours for id_ in orphan.fact.entries}
+        gone = tuple(id_ for id_ in gone_receipts(ledger, shelves) if id_ not in staying)
+        edits = tuple(_deletion(orphan) for orphan in orphans if orphan.ours)
         planned = Cleaned(edits=edits, receipts=gone, litter=find_litter(site, directories))
         ledger = _without(ledger, gone)
     if collect:

@@ -12,6 +12,7 @@ from patchctl.commands.inspection import DistributionCheck, Progress, Subject, W
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import open_registry, recorded_distributions, unfinished_site
+from patchctl.commands.warnings import stale_baseline
 from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.ledger import read_ledger
 from patchctl.model import Target
@@ -141,9 +142,7 @@ def report_of(target: Target, verification: Verification) -> Report:
             outcome = outcome.worse(Outcome.ATTENTION)
         errors += _unanswered(check)
         if check.stale_baseline is not None:
-            message = f"the absences recorded for {check.name} {check.stale_baseline} do not count for this build"
-            hint = f"patchctl verify --baseline --distribution {check.name}"
-            warnings.append(Problem(code="stale-baseline", message=message, hint=hint))
+            warnings.append(stale_baseline(check.name, check.stale_baseline))
     if errors:
         outcome = outcome.worse(Outcome.CANNOT_ANSWER)
     return Report(

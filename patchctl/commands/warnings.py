@@ -29,6 +29,13 @@ def target_warnings(target: Target) -> tuple[Problem, ...]:
     return tuple(warnings)
 
 
+def stale_baseline(name: str, build: str) -> Problem:
+    """Say that the absences recorded for ``build`` of a distribution do not count for the one that is installed."""
+    message = f"the absences recorded for {name} {build} do not count for the build that is installed"
+    hint = f"patchctl verify --baseline --distribution {name}"
+    return Problem(code="stale-baseline", message=message, hint=hint)
+
+
 def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tuple[Problem, ...]:
     """Say what is odd about entries, whatever is due."""
     known = {found.id for found in assessments}
