@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -142,6 +143,24 @@ class TestSees:
         assert found["path"] == ".patchctl/objects"
         subprocess.run(found["remedy"].split(), check=True)
         assert needed(doctor(desk)) == set()
+
+    def test_the_service_user_who_cannot_read_it_is_told_so(self, desk: Desk) -> None:
+        open_the_way(desk.site)
+        assert desk.run("apply").code == 0
+        (desk.site / ".patchctl").chmod(0o700)
+        done = as_service_user("doctor", "--json", "--site", str(desk.site), "--registry", str(desk.registry))
+        assert {"closed-state", "unreadable-ledger"} <= needed(done)
+
+    def test_a_package_that_somebody_removed_by_hand(self, desk: Desk) -> None:
+        assert desk.run("apply").code == 0
+        shutil.rmtree(desk.site / "vllm")
+        assert doctor(desk).code == 0
+        assert doctor(desk, "--clean", "--gc").code == 0
+        assert desk.run("verify").code == 1
+
+    def test_an_egg_of_somebody_else_needs_nobody(self, desk: Desk) -> None:
+        write(desk.site / "other-1.0-py3.11.egg", b"PK")
+        assert not findings(doctor(desk))["unreadable-distribution"]["needed"]
 
     def test_a_patched_file_that_others_could_read_before(self, desk: Desk) -> None:
         assert desk.run("apply").code == 0

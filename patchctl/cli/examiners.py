@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,5 +94,6 @@ def _bar(common: Common, label: str) -> Iterator[Callable[[int, int], None]]:
         return
     from patchctl.render.progress import Bar
 
-    with Bar(sys.stderr, label) as bar:
+    colour = not (common.no_color or os.environ.get("PATCHCTL_NO_COLOR"))
+    with Bar(sys.stderr, label, colour=colour) as bar:
         yield bar.show

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patchctl.commands.diagnosis import Finding, Installed
+from patchctl.errors import TargetError
+from patchctl.model import Distribution
 from patchctl.model.paths import path_problem
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, stand, unchecked_byte_code
@@ -53,13 +55,20 @@ def installed(site: str, shelves: Iterable[Shelf], concerned: Collection[str]) -
         if shelf.distribution is not None:
             # The oracle of 300 distributions is read only for those that matter; a RECORD shows without that.
             has_record = shelf.distribution.record is not None
-            kind = "record" if has_record else read_oracle(site, shelf.distribution).kind
+            kind = "record" if has_record else _oracle_kind(site, shelf.distribution)
         installer = shelf.distribution.installer if shelf.distribution is not None else None
         found.append(Installed(shelf.name, shelf.build, installer, kind, shelf.name in concerned))
     return tuple(found)
 
 
-def of_distributions(site: str, shelves: Iterable[Shelf], found: Iterable[Installed]) -> Iterator[Finding]:
+def _oracle_kind(site: str, distribution: Distribution) -> str | None:
+    try:
+        return read_oracle(site, distribution).kind
+    except TargetError:
+        return None
+
+
+def of_distributions(site: str, shelves: Iterable[Shelf], found: Sequence[Installed]) -> Iterator[Finding]:
     """Say which distributions are recorded twice, cannot be read, or have nobody who lists their files."""
     for shelf in shelves:
         if len(shelf.infos) > 1:
@@ -68,7 +77,8 @@ def of_distributions(site: str, shelves: Iterable[Shelf], found: Iterable[Instal
             yield Finding("ambiguous-distribution", f"{shelf.name}: {shelf.reason}", remedy, needed=True, site=site)
         elif shelf.reason is not None:
             remedy = "install it from a wheel with pip or uv, as copies"
-            yield Finding("unreadable-distribution", shelf.reason, remedy, needed=True, site=site)
+            needed = shelf.name in {it.name for it in found if it.concerned}
+            yield Finding("unreadable-distribution", shelf.reason, remedy, needed=needed, site=site)
     debian = os.path.realpath(site).endswith("/dist-packages")
     for it in found:
         if it.concerned and it.oracle is None:

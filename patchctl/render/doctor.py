@@ -109,7 +109,8 @@ def _census(site: SiteView) -> str:
     """How many distributions each installer left."""
     counts = Counter(it.installer or "an unknown installer" for it in site.distributions)
     parts = [f"{count} from {name}" for name, count in counts.most_common()]
-    return f"{len(site.distributions)} distributions{': ' + ', '.join(parts) if parts else ''}"
+    count = len(site.distributions)
+    return f"{count} distribution{'' if count == 1 else 's'}{': ' + ', '.join(parts) if parts else ''}"
 
 
 def _provenance(it: Installed) -> str:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 class Bar:
     """A bar on ``stream``, drawn from the first call of :meth:`show` on; a context manager that takes it away."""
 
-    __slots__ = ("_label", "_progress", "_stream", "_task")
+    __slots__ = ("_colour", "_label", "_progress", "_stream", "_task")
 
-    def __init__(self, stream: TextIO, label: str) -> None:
-        self._stream, self._label = stream, label
+    def __init__(self, stream: TextIO, label: str, *, colour: bool) -> None:
+        self._stream, self._label, self._colour = stream, label, colour
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -31,15 +31,15 @@ class Bar:
     def show(self, done: int, total: int) -> None:
         """Draw ``done`` of ``total`` bytes."""
         if self._progress is None or self._task is None:
-            self._progress, self._task = self._begin()
+            self._progress, self._task = self._begin(total)
         self._progress.update(self._task, completed=done, total=total)
 
-    def _begin(self) -> tuple[Progress, TaskID]:
+    def _begin(self, total: int) -> tuple[Progress, TaskID]:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-        console = Console(file=self._stream, markup=False, emoji=False)
+        console = Console(file=self._stream, markup=False, emoji=False, no_color=None if self._colour else True)
         columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()
         progress = Progress(*columns, console=console, transient=True)
         progress.start()
-        return progress, progress.add_task(self._label, total=None)
+        return progress, progress.add_task(self._label, total=total)

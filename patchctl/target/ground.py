@@ -115,8 +115,8 @@ def _modes(root_fd: int, directory: str) -> Iterator[tuple[str, int]]:
         for inside, names, files, fd in os.fwalk(directory, dir_fd=root_fd, follow_symlinks=False):
             for name in (*names, *files):
                 yield f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return
+    except OSError:
+        return  # gone meanwhile, or closed to us, which the mode of the directory said
 
 
 def owner_of(site: str, path: str) -> int | None:

@@ -36,11 +36,18 @@ def find_litter(site: str, directories: Iterable[str]) -> tuple[str, ...]:
             if not directory:
                 found |= {name for name in os.listdir(root) if is_temp_name(name)}
                 continue
-            for inside, _, files, _ in os.fwalk(directory, dir_fd=root, follow_symlinks=False):
-                found |= {f"{inside}/{name}" for name in files if is_temp_name(name)}
+            found |= _litter_below(root, directory)
     finally:
         os.close(root)
     return tuple(sorted(found))
+
+
+def _litter_below(root: int, directory: str) -> set[str]:
+    try:
+        walk = os.fwalk(directory, dir_fd=root, follow_symlinks=False)
+        return {f"{inside}/{name}" for inside, _, files, _ in walk for name in files if is_temp_name(name)}
+    except OSError:
+        return set()  # not there any more, or closed to us: then nothing of it is ours to remove
 
 
 def drop_litter(site: OpenSite, paths: Iterable[str]) -> tuple[str, ...]:
