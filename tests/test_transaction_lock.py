@@ -199,3 +199,32 @@ class TestAsRoot:
         finally:
             os.close(inside)
         assert not (site / ".patchctl").exists()
+
+
+SLOW_TO_SAY = """
+import fcntl, json, os, sys, time
+
+with open(sys.argv[1], "w+b", buffering=0) as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    print("held", flush=True)
+    time.sleep(0.2)
+    if sys.argv[2] == "says":
+        lock.write(json.dumps({"pid": os.getpid(), "host": "here"}).encode())
+        sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("then", ["says", "ends"])
+def test_a_holder_without_a_name_is_about_to_have_one_or_to_be_gone(site: Path, then: str) -> None:
+    (site / ".patchctl").mkdir()
+    command = [sys.executable, "-c", SLOW_TO_SAY, str(site / ".patchctl/lock"), then]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        if then == "says":
+            with pytest.raises(BusyError, match=f"process {process.pid} on here"), locked(str(site)):
+                pass
+        else:
+            with locked(str(site)):
+                pass
+        process.communicate("\n")

@@ -40,13 +40,14 @@ def exclusive(state: int, site: str, wait: float) -> Iterator[None]:
         PatchctlError: ``no-lock``: the file system has no locks; ``untrusted-site``: a link is in its place.
         OSError: the system refused.
     """
+    note = _holder()
     fd = _acquire(state, site, time.monotonic() + wait)
     try:
-        _write_note(fd, _holder())
+        _write_note(fd, note)
         yield
     finally:
         # The note ends with the lock: no busy message names a process that is gone, no image keeps a pid.
-        _write_note(fd, {})
+        _write_note(fd, b"")
         os.close(fd)
 
 
@@ -106,23 +107,25 @@ def _is_still(state: int, fd: int) -> bool:
     return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
 
 
-def _holder() -> dict[str, object]:
-    return {"host": os.uname().nodename, "pid": os.getpid(), "boot": boot_id(), "start": start_of(os.getpid())}
+def _holder() -> bytes:
+    """Who we are, made before the lock is taken: a lock should be without a name as shortly as can be."""
+    import json
+
+    note = {"host": os.uname().nodename, "pid": os.getpid(), "boot": boot_id(), "start": start_of(os.getpid())}
+    return json.dumps(note, sort_keys=True).encode("ascii") + b"\n"
 
 
-def _write_note(fd: int, note: dict[str, object]) -> None:
+def _write_note(fd: int, note: bytes) -> None:
     """Say in the lock file who holds it; an empty note says nobody.
 
     The note only serves a message: on a full disk, where recovery must still work, there is none. A copy made of hard
     links shares the file with another site, whose bytes are left alone.
     """
-    import json
-
     with suppress(OSError):
         if os.fstat(fd).st_nlink == 1:
             os.ftruncate(fd, 0)
             if note:
-                os.pwrite(fd, json.dumps(note, sort_keys=True).encode("ascii") + b"\n", 0)
+                os.pwrite(fd, note, 0)
 
 
 def _read_note(fd: int) -> dict[str, object]:
