@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from patchctl.commands.candidates import select
 from patchctl.commands.diagnosis import Diagnosis, Finding, SiteView
 from patchctl.commands.examine_install import (
     installed,
@@ -29,6 +28,7 @@ from patchctl.commands.leftovers import Cleaned, carry_out_cleaning, plan_cleani
 from patchctl.commands.place import Place
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import open_registry
+from patchctl.commands.selection import select
 from patchctl.errors import Outcome, PatchctlError, Problem, TargetError
 from patchctl.model import Target
 from patchctl.registry import Registry
