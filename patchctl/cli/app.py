@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import examiners, readers, writers
+from patchctl.cli import auditors, examiners, readers, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 readers.register(app)
 examiners.register(app)
+auditors.register(app)
 writers.register(app)
 
 

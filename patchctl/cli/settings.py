@@ -83,7 +83,12 @@ def clock(environ: Mapping[str, str], now: float) -> Clock:
         stamp = datetime.fromtimestamp(second, tz=timezone.utc)
     except (ValueError, OverflowError, OSError):
         raise UsageError("bad-epoch", f"SOURCE_DATE_EPOCH is not a time in whole seconds: {given!r}") from None
-    return Clock(now=second, stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"), started_ns=int(now * 1_000_000_000))
+    return Clock(
+        now=second,
+        stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        fixed=bool(given),
+        started_ns=int(now * 1_000_000_000),
+    )
 
 
 def _working_directory() -> str | None:

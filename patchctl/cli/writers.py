@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from patchctl.cli.consents import AllowRunning, CacheUser, PurgeCaches, consent
 from patchctl.cli.options import Common, DryRun, Ids, SomeIds, Wait, with_common
 from patchctl.cli.runner import run
 from patchctl.commands import Clock, Place, Report
@@ -41,6 +42,9 @@ def apply(
         int | None,
         typer.Option("--max-offset", metavar="LINES", min=0, help="Refuse hunks further than this from their line."),
     ] = None,
+    allow_running: AllowRunning = False,
+    purge_caches: PurgeCaches = False,
+    cache_user: CacheUser = None,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -62,6 +66,14 @@ def apply(
             max_offset=max_offset,
             dry_run=dry_run,
             wait=wait,
+            consent=consent(
+                allow_running=allow_running,
+                purge_caches=purge_caches,
+                cache_user=cache_user,
+                despite_fix=despite_fix,
+                assume_build=assume_build,
+                max_offset=max_offset,
+            ),
         )
 
     run("apply", common, command)
@@ -76,6 +88,9 @@ def revert(
         str | None,
         typer.Option("--hold", metavar="REASON", help="Also keep a bare apply from bringing them back."),
     ] = None,
+    allow_running: AllowRunning = False,
+    purge_caches: PurgeCaches = False,
+    cache_user: CacheUser = None,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -88,7 +103,10 @@ def revert(
         if not ids and not everything:
             raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
         reason = hold_reason if hold_reason is None else _one_line(hold_reason)
-        return act(place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait)
+        allowed = consent(allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user)
+        return act(
+            place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait, consent=allowed
+        )
 
     run("revert", common, command)
 
@@ -120,11 +138,23 @@ def unhold(common: Common, ids: SomeIds, dry_run: DryRun = False, wait: Wait = 0
 
 
 @with_common
-def retire(common: Common, ids: Ids = None, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+def retire(
+    common: Common,
+    ids: Ids = None,
+    allow_running: AllowRunning = False,
+    purge_caches: PurgeCaches = False,
+    cache_user: CacheUser = None,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
     """Take out what the installed bytes prove fixed, and record the proof; without ID whatever is due for it."""
     from patchctl.commands.retire import retire as act
 
-    run("retire", common, lambda place, clock: act(place, clock, ids or (), dry_run=dry_run, wait=wait))
+    def command(place: Place, clock: Clock) -> Report:
+        allowed = consent(allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user)
+        return act(place, clock, ids or (), dry_run=dry_run, wait=wait, consent=allowed)
+
+    run("retire", common, command)
 
 
 @with_common
@@ -132,7 +162,7 @@ def recover(common: Common, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
     """Finish or roll back an unfinished transaction; every writing verb does it first."""
     from patchctl.commands.recover import recover as act
 
-    run("recover", common, lambda place, _: act(place, dry_run=dry_run, wait=wait))
+    run("recover", common, lambda place, clock: act(place, clock, dry_run=dry_run, wait=wait))
 
 
 def _one_line(reason: str) -> str:

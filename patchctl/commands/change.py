@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from patchctl.commands.aftermath import with_aftermath
 from patchctl.commands.draft import Draft, make_draft
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NO_CONSENT, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
+from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
+from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import Scene, gather
 from patchctl.commands.selection import Parsed
-from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
+from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained
 
@@ -31,6 +34,7 @@ def carry_out(
     max_offset: int | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
+    consent: Consent = NO_CONSENT,
 ) -> Report:
     """Bring about what ``propose`` wants, or say why not.
 
@@ -44,6 +48,7 @@ def carry_out(
         max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
         dry_run: stop after planning.
         wait: seconds to wait for another patchctl.
+        consent: what the operator allows beyond the usual.
 
     Raises:
         PatchctlError: no answer, busy, interrupted, or the transaction failed and was rolled back.
@@ -52,17 +57,18 @@ def carry_out(
     refuse_untrusted(scene.target.site)
     if scene.journal is None:
         draft = make_draft(scene, propose(scene), clock, max_offset=max_offset)
+        draft = _refuse_loading(draft, place, scene, consent)
         if draft.blocked or not draft.edits:
-            return _untouched(command, scene, draft, named)
+            return with_aftermath(_untouched(command, scene, draft, named), place, consent)
         if dry_run:
-            return _report(command, scene, draft, draft.change, named)
+            return with_aftermath(_report(command, scene, draft, draft.change, named), place, consent)
     elif dry_run:
         raise TransactionError(
             "unfinished-transaction",
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    writing = _Writing(command, place, clock, propose, named, assumed, max_offset)
+    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, consent)
     writing.known = scene.parsed()
     return writing.run(scene.target.site, wait)
 
@@ -87,11 +93,13 @@ class _Writing:
         named: Sequence[str],
         assumed: Mapping[str, str] | None,
         max_offset: int | None,
+        consent: Consent,
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
         self.named, self.assumed, self.max_offset = named, assumed, max_offset
+        self.consent = consent
         self.known: Parsed = {}
-        self.recovered: tuple[Problem, ...] = ()
+        self.said: tuple[Problem, ...] = ()
         self.done: tuple[Scene, Draft, Commit] | None = None
 
     def run(self, site: str, wait: float) -> Report:
@@ -99,32 +107,46 @@ class _Writing:
         try:
             report = self._locked(site, wait)
         except PatchctlError as error:
-            if self.done is None and not self.recovered:
+            if self.done is None and not self.said:
                 raise
             report = self._cut_short(error)
         except KeyboardInterrupt:
             if self.done is None:
                 raise
             report = self._cut_short(None)
-        return report._replace(warnings=(*self.recovered, *report.warnings))
+        return with_aftermath(report._replace(warnings=(*self.said, *report.warnings)), self.place, self.consent)
 
     def _locked(self, site: str, wait: float) -> Report:
         with locked(site, wait=wait, pycache_prefix=self.place.pycache_prefix) as opened:
             notes = recovery_notes(opened.recovered)
-            self.recovered = tuple(Problem(code="recovered", message=note) for note in notes)
+            self.said = tuple(Problem(code="recovered", message=note) for note in notes)
+            recorder = Recorder(site, self.command, self.place, self.clock, self.named, self.consent.decisions)
+            if opened.recovered is not None:
+                recorder.recovered(opened, opened.recovered)
             # From here on a signal either stops everything before the first write, or comes too late to matter.
             with held_signals() as interruption:
-                return self._settled(opened, interruption)
+                return self._settled(opened, interruption, recorder)
 
-    def _settled(self, opened: LockedSite, interruption: Interruption) -> Report:
+    def _settled(self, opened: LockedSite, interruption: Interruption, recorder: Recorder) -> Report:
         scene = gather(self.place, assumed=self.assumed, known=self.known)
         draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
+        draft = _refuse_loading(draft, self.place, scene, self.consent)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
         interruption.raise_if_any("nothing was written")
-        commit = opened.run(draft.edits)
+        commit = self._run(opened, recorder, scene, draft)
         self.done = (scene, draft, commit)
         return self._committed(gather(self.place, known=scene.parsed()), draft, commit)
+
+    def _run(self, opened: LockedSite, recorder: Recorder, scene: Scene, draft: Draft) -> Commit:
+        edits, record, trouble = recorder.with_record(scene, draft)
+        if trouble is not None:
+            self.said = (*self.said, trouble._replace(code="not-recorded"))
+        try:
+            return opened.run(edits, transaction=record.transaction)
+        except (TransactionError, InterruptedByError) as error:
+            recorder.rolled_back(opened, record, error.problem.message)
+            raise
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:
         change = draft.change._replace(state="committed", id=commit.id)
@@ -141,6 +163,14 @@ class _Writing:
         before, draft, commit = self.done
         report = self._committed(before._replace(assessments=()), draft, commit)
         return report._replace(notes=(*report.notes, note))
+
+
+def _refuse_loading(draft: Draft, place: Place, scene: Scene, consent: Consent) -> Draft:
+    """Files do not change under a process that may still be loading them, unless the operator allows it."""
+    if draft.blocked or not draft.change.edits or consent.allow_running:
+        return draft
+    problem = loading_problem(place, scene.target.site)
+    return draft if problem is None else draft._replace(blocked=True, refused=(*draft.refused, problem))
 
 
 def _untouched(command: str, scene: Scene, draft: Draft, named: Sequence[str]) -> Report:

@@ -30,6 +30,7 @@ class Draft(NamedTuple):
         notes: sentences for the operator.
         promises_check: as of the proposal.
         asks_registry: as of the proposal.
+        state: what would be recorded; empty when nothing is to be done or it was refused.
     """
 
     edits: tuple[FileEdit, ...]
@@ -39,6 +40,7 @@ class Draft(NamedTuple):
     notes: tuple[str, ...]
     promises_check: bool
     asks_registry: bool
+    state: LedgerState = LedgerState()
 
 
 def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: int | None = None) -> Draft:
@@ -210,6 +212,7 @@ def _settled(
         notes=proposal.notes,
         promises_check=proposal.promises_check,
         asks_registry=proposal.asks_registry,
+        state=state,
     )
 
 

@@ -19,6 +19,8 @@ class Place(NamedTuple):
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
         cwd: the working directory, absolute; None: it is gone.
+        proc: where the kernel shows its processes, absolute.
+        boottime_ns: CLOCK_BOOTTIME in nanoseconds; None: the clock is asked when it is needed.
     """
 
     site: str | None = None
@@ -29,6 +31,28 @@ class Place(NamedTuple):
     pycache_prefix: str | None = None
     origin: str | None = None
     cwd: str | None = None
+    proc: str = "/proc"
+    boottime_ns: int | None = None
+
+
+class Consent(NamedTuple):
+    """What the operator allows beyond the usual, for one command.
+
+    Attributes:
+        allow_running: files may change under a process that may still be loading them.
+        purge_caches: remove what was compiled from the old files.
+        cache_user: whose caches; None: those of whoever runs the command.
+        decisions: these and all other options that decide, as they were given, for the history.
+    """
+
+    allow_running: bool = False
+    purge_caches: bool = False
+    cache_user: str | None = None
+    decisions: tuple[str, ...] = ()
+
+
+NO_CONSENT = Consent()
+"""Nothing beyond the usual."""
 
 
 class Clock(NamedTuple):
@@ -38,9 +62,11 @@ class Clock(NamedTuple):
         now: in whole seconds since the epoch.
         stamp: the same as ISO 8601 with ``Z``. Both come from SOURCE_DATE_EPOCH where it is set, so that image builds
             stay reproducible.
+        fixed: they do.
         started_ns: when the command really began, in nanoseconds since the epoch; 0: not known.
     """
 
     now: int
     stamp: str
+    fixed: bool = False
     started_ns: int = 0

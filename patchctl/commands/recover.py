@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from patchctl.commands.change import recovery_notes
-from patchctl.commands.place import Place
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import gather, unfinished_site
+from patchctl.transaction import LockedSite
 from patchctl.transaction import recover as settle
 
 
-def recover(place: Place, *, dry_run: bool = False, wait: float = 0.0) -> Report:
+def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 0.0) -> Report:
     """Finish or roll back what a killed transaction left.
 
     Args:
         place: where.
+        clock: when.
         dry_run: say what would be done.
         wait: seconds to wait for another patchctl.
     """
@@ -29,9 +34,17 @@ def recover(place: Place, *, dry_run: bool = False, wait: float = 0.0) -> Report
         note = f"an unfinished transaction ({journal.transaction}) is there; {verb}"
         return Report(command="recover", target=target, change=change, notes=(note,), warnings=warnings)
     # Even without a journal a killed process may have left temporary files; where there are none nothing is written.
-    recovered = None if dry_run else settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix)
+    recovered = None
+    if not dry_run:
+        keep = partial(_record, Recorder(target.site, "recover", place, clock))
+        recovered = settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix, settled=keep)
     if recovered is None:
         return Report(command="recover", target=target, notes=("nothing to recover",), warnings=warnings)
     state = "finished" if recovered.committed else "rolled-back"
     change = Change(state=state, id=recovered.transaction, paths=recovered.paths)
     return Report(command="recover", target=target, change=change, notes=recovery_notes(recovered))
+
+
+def _record(recorder: Recorder, held: LockedSite) -> None:
+    if held.recovered is not None:
+        recorder.recovered(held, held.recovered)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.errors import Outcome, Problem
@@ -11,9 +13,12 @@ from patchctl.registry import RegistryRoot
 from patchctl.transaction import JournalState
 from patchctl.verdict import Assessment
 
-if TYPE_CHECKING:  # most verbs need neither
+if TYPE_CHECKING:  # most verbs need none of them
+    from patchctl.caches import Purge
     from patchctl.commands.diagnosis import Diagnosis
     from patchctl.commands.verify import Verification
+    from patchctl.ledger import History
+    from patchctl.model.processes import Age, Census, ProcessFact
 
 
 class Change(NamedTuple):
@@ -59,6 +64,30 @@ class Listing(NamedTuple):
     detailed: bool = False
 
 
+class ProcessReport(NamedTuple):
+    """The processes of the environment, seen from the last change of its files.
+
+    Attributes:
+        judged: each process with the age of its code, by pid.
+        census: what else the look at them found.
+        recorded: some change of the environment is recorded.
+        transaction: id of the last change; None: the history does not have it.
+        changed: when it was, as the history says (UTC, ISO 8601 with ``Z``); None: it does not say.
+        logins: uid -> name in the passwd database.
+    """
+
+    judged: tuple[tuple[ProcessFact, Age], ...]
+    census: Census
+    recorded: bool = False
+    transaction: str | None = None
+    changed: str | None = None
+    logins: Mapping[int, str] = MappingProxyType({})
+
+    def of_age(self, age: Age) -> tuple[ProcessFact, ...]:
+        """Return the processes whose code has that age."""
+        return tuple(process for process, found in self.judged if found is age)
+
+
 class Report(NamedTuple):
     """The answer of one command.
 
@@ -72,6 +101,9 @@ class Report(NamedTuple):
         change: what was written or would be.
         journal: an unfinished transaction.
         listing: for ``list`` and ``show``.
+        history: for ``history``.
+        processes: for ``ps``, and after a change of files.
+        caches: with ``--purge-caches``: what became of each.
         notes: sentences for the operator, part of the answer.
         warnings: what the operator should know, beside the answer.
         errors: what is wrong.
@@ -88,6 +120,9 @@ class Report(NamedTuple):
     change: Change | None = None
     journal: JournalState | None = None
     listing: Listing | None = None
+    history: History | None = None
+    processes: ProcessReport | None = None
+    caches: tuple[Purge, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     errors: tuple[Problem, ...] = ()

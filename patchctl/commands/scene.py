@@ -119,7 +119,7 @@ def gather(
         return _unfinished(*open_site)
     registry = open_registry(place, but=aside.ids)
     try:
-        target = _find(place, {*registry.distributions, *aside.distributions})
+        target = target_of(place, {*registry.distributions, *aside.distributions})
     except TargetError as error:
         error.others = registry.problems
         raise
@@ -136,7 +136,7 @@ def gather(
     )
 
 
-def _find(place: Place, names: set[str]) -> Target:
+def target_of(place: Place, names: set[str]) -> Target:
     """Find the environment that holds the distribution asked for, or any that the registry or its ledger names."""
     wanted = {place.distribution} if place.distribution is not None else names
     found = find_target(

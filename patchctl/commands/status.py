@@ -26,7 +26,12 @@ def status(place: Place, ids: Sequence[str] = (), *, everything: bool = False, s
     """
     scene = gather(place) if ids or everything else gather_glance(place, started)
     outcome = Outcome.UNFINISHED if scene.journal is not None else Outcome.OK
-    return _report("status", scene, place, ids, outcome, everything=everything)
+    report = _report("status", scene, place, ids, outcome, everything=everything)
+    if scene.site.ledger.sha256 is None:
+        return report
+    from patchctl.commands.running import still_running  # only where there was a change
+
+    return report._replace(notes=still_running(place, scene.target.site))
 
 
 def check(place: Place, ids: Sequence[str] = (), *, strict: bool = False, started: int = 0) -> Report:

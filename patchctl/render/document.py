@@ -47,15 +47,37 @@ def document(report: Report, exit_code: int) -> Json:
     }
     if report.listing is not None:
         body |= _listing(report.listing)
+    return body | _examined(report) | _audit(report)
+
+
+def _examined(report: Report) -> Json:
+    """What the examining verbs found; each shape is at home in the module that lays it out for people too."""
+    found: Json = {}
     if report.verification is not None:
         from patchctl.render.verify import verification_json
 
-        body["verification"] = verification_json(report.verification)
+        found["verification"] = verification_json(report.verification)
     if report.diagnosis is not None:
         from patchctl.render.doctor import diagnosis_json
 
-        body["diagnosis"] = diagnosis_json(report.diagnosis)
-    return body
+        found["diagnosis"] = diagnosis_json(report.diagnosis)
+    return found
+
+
+def _audit(report: Report) -> Json:
+    """What was done, and who still runs the code from before."""
+    found: Json = {}
+    if report.history is not None:
+        from patchctl.render.history import history_document
+
+        found["history"] = history_document(report.history)
+    if report.processes is not None:
+        from patchctl.render.ps import processes_document
+
+        found["processes"] = processes_document(report.processes, timed=report.command == "ps")
+    if report.caches:
+        found["caches"] = [purge._asdict() for purge in report.caches]
+    return found
 
 
 def concerns(found: Assessment, report: Report) -> bool:

@@ -35,7 +35,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield _record("unfinished", report.journal.transaction, *(f"path={path}" for path in report.journal.paths))
     if report.listing is not None:
         yield from _listing(report.listing)
-    yield from (_record(*fields) for fields in _examined(report))
+    yield from (_record(*fields) for fields in (*_examined(report), *_audit(report)))
     for found in report.assessments:
         if report.everything or concerns(found, report):
             yield from _entry(found)
@@ -46,6 +46,19 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _change(report.change)
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         yield _record("note", note)
+
+
+def _audit(report: Report) -> Iterator[tuple[str, ...]]:
+    if report.history is not None:
+        from patchctl.render.history import history_records
+
+        yield from history_records(report.history)
+    if report.processes is not None:
+        from patchctl.render.ps import process_records
+
+        yield from process_records(report.processes, timed=report.command == "ps")
+    for purge in report.caches:
+        yield ("cache", purge.path, f"state={purge.state}", f"files={purge.files}", f"bytes={purge.size}")
 
 
 def _examined(report: Report) -> Iterator[tuple[str, ...]]:

@@ -92,6 +92,7 @@ def _print_all(console: Console, report: Report) -> None:
         _print_listing(console, report.listing)
     for text, style, indent in _examined(report):
         _line(console, text, style=style, indent=indent)
+    _print_audit(console, report)
     for found in report.assessments:
         if report.everything or concerns(found, report):
             detailed = report.command == "status" and found.id in report.named
@@ -114,6 +115,22 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         from patchctl.render.doctor import diagnosis_lines
 
         yield from diagnosis_lines(report.diagnosis)
+
+
+def _print_audit(console: Console, report: Report) -> None:
+    lines: list[tuple[str, str, int]] = []
+    if report.history is not None:
+        from patchctl.render.history import history_lines
+
+        lines = list(history_lines(report.history))
+    elif report.processes is not None and report.command == "ps":
+        from patchctl.render.ps import process_lines
+
+        lines = list(process_lines(report.processes))
+    for text, style, level in lines:
+        _line(console, text, style=style, indent=_INDENT * level)
+    if lines:
+        console.print()
 
 
 def _line(console: Console, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:

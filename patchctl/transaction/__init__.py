@@ -14,6 +14,7 @@ from patchctl.transaction.journal import JournalState, journal_state
 if TYPE_CHECKING:
     from patchctl.transaction.holder import LockState, lock_state
     from patchctl.transaction.litter import find_litter
+    from patchctl.transaction.names import new_transaction_id
     from patchctl.transaction.opening import refuse_untrusted
     from patchctl.transaction.preflight import missing_directories
     from patchctl.transaction.run import Commit
@@ -37,6 +38,7 @@ __all__ = [
     "lock_state",
     "locked",
     "missing_directories",
+    "new_transaction_id",
     "recover",
     "refuse_untrusted",
 ]
@@ -54,6 +56,7 @@ _HOMES = {
     "lock_state": "holder",
     "locked": "site",
     "missing_directories": "preflight",
+    "new_transaction_id": "names",
     "recover": "site",
     "refuse_untrusted": "opening",
 }

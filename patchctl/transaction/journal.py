@@ -13,8 +13,8 @@ from typing import NamedTuple
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import TargetError, TransactionError
 from patchctl.model.files import sha256_hex
-from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, is_sha256
-from patchctl.transaction.names import edit_problem, is_state, is_transaction_id
+from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, is_sha256, is_transaction_id
+from patchctl.transaction.names import edit_problem, is_state
 
 FORMAT = 1
 _SIZE_LIMIT = 16 << 20

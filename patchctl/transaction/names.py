@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import os
 
-from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, STATE_DIR, is_sha256
+from patchctl.model.layout import (
+    HISTORY_DIR,
+    JOURNAL_PATH,
+    LEDGER_PATH,
+    STATE_DIR,
+    is_sha256,
+    record_number,
+)
 from patchctl.model.paths import path_problem
 
 LOCK = "lock"
@@ -18,7 +25,8 @@ TMP = "tmp"
 NEW = "new"
 OBJECTS = "objects"
 PATCHES = "patches"
-CONTENT = (LOCK, FORMAT, JOURNAL, LEDGER, TMP, OBJECTS, PATCHES)
+HISTORY = HISTORY_DIR.rpartition("/")[2]
+CONTENT = (LOCK, FORMAT, JOURNAL, LEDGER, TMP, OBJECTS, PATCHES, HISTORY)
 
 PROBE = ".patchctl-probe.tmp"
 """The name of the file that is made to see whether a directory can be written, where a nameless one cannot be."""
@@ -26,17 +34,11 @@ PROBE = ".patchctl-probe.tmp"
 _TEMP_PREFIX = ".patchctl-"
 _PATCHES_PREFIX = f"{STATE_DIR}/{PATCHES}/"
 _ID_BYTES = 16
-_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def new_transaction_id() -> str:
     """Return a fresh id: 32 hexadecimal digits that no other transaction has."""
     return os.urandom(_ID_BYTES).hex()
-
-
-def is_transaction_id(text: str) -> bool:
-    """Return whether ``text`` has the shape of a transaction id."""
-    return len(text) == 2 * _ID_BYTES and _HEXADECIMAL.issuperset(text)
 
 
 def temp_name(transaction: str, index: int) -> str:
@@ -77,9 +79,17 @@ def is_tmp_name(name: str) -> bool:
     return name == NEW or (name.isascii() and name.isdigit()) or is_sha256(name)
 
 
+def is_record(path: str) -> bool:
+    """Return whether ``path`` (relative to the site) is a history record."""
+    directory, _, name = path.rpartition("/")
+    return directory == HISTORY_DIR and record_number(name) is not None
+
+
 def is_state(path: str) -> bool:
     """Return whether ``path`` (relative to the site) is a file of patchctl's own state that a transaction may edit."""
-    return path == LEDGER_PATH or (path.startswith(_PATCHES_PREFIX) and is_sha256(path[len(_PATCHES_PREFIX) :]))
+    if path == LEDGER_PATH or is_record(path):
+        return True
+    return path.startswith(_PATCHES_PREFIX) and is_sha256(path[len(_PATCHES_PREFIX) :])
 
 
 def edit_problem(path: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import PatchctlError, TargetError
-from patchctl.model.layout import LAYOUT, STATE_DIR
+from patchctl.model.layout import LAYOUT, STATE_DIR, is_transaction_id
 from patchctl.transaction.files import (
     DIRECTORY_MODE,
     Looks,
@@ -26,7 +26,7 @@ from patchctl.transaction.files import (
     sync,
     write_new,
 )
-from patchctl.transaction.names import CONTENT, FORMAT, NEW, TMP, is_tmp_name, is_transaction_id
+from patchctl.transaction.names import CONTENT, FORMAT, NEW, TMP, is_tmp_name
 
 _FORMAT_LIMIT = 64
 

@@ -50,13 +50,16 @@ class Commit(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interruption) -> Commit:
+def commit_edits(
+    site: OpenSite, edits: Sequence[FileEdit], interruption: Interruption, transaction: str | None = None
+) -> Commit:
     """Run one transaction on a site whose lock is held and that has no open journal.
 
     Args:
         site: the opened site.
         edits: in the order of writing, the ledger's last.
         interruption: looked at before every step up to the commit.
+        transaction: its id, which no other one has; None: a new one is made.
 
     Raises:
         RefusedError: by the look before the first step, or ``changed-meanwhile``, rolled back.
@@ -71,7 +74,7 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
 
     step("preflight")
     facts = inspect(site, edits)
-    journal = Journal(transaction=new_transaction_id(), stage=Stage.PREPARE, edits=facts)
+    journal = Journal(transaction=transaction or new_transaction_id(), stage=Stage.PREPARE, edits=facts)
     notes: list[str] = []
     try:
         _prepare(site, journal, edits, step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,8 +15,8 @@ from patchctl.transaction.files import exists, parent_of
 from patchctl.transaction.journal import journal_state, read_journal
 from patchctl.transaction.litter import drop_litter
 from patchctl.transaction.lock import exclusive
-from patchctl.transaction.names import TMP
-from patchctl.transaction.opening import OpenSite, opened, sweep
+from patchctl.transaction.names import HISTORY, TMP, is_record, new_transaction_id
+from patchctl.transaction.opening import OpenSite, opened, put_state_file, sweep
 from patchctl.transaction.run import Commit, commit_edits
 from patchctl.transaction.settle import Recovery, settle
 from patchctl.transaction.signals import held_signals
@@ -40,12 +41,14 @@ class LockedSite:
         self.recovered = _settle_open_journal(site)
         sweep(site)
 
-    def run(self, edits: Sequence[FileEdit]) -> Commit:
+    def run(self, edits: Sequence[FileEdit], *, transaction: str | None = None) -> Commit:
         """Do all ``edits``, or none of them.
 
         Args:
             edits: in the order of writing; the last one is the ledger's (``.patchctl/ledger.json``), new diffs
-                (``.patchctl/patches/<sha256>``) come before it. The ledger taking its place is the commit.
+                (``.patchctl/patches/<sha256>``) and the history's record come before it. The ledger taking its place
+                is the commit.
+            transaction: its id, where a record in ``edits`` names it already; None: a new one is made.
 
         Returns:
             The commit. Once the ledger is in place nothing is a failure any more; what could not be cleaned up is
@@ -60,7 +63,26 @@ class LockedSite:
         with held_signals() as interruption:
             # An earlier run under this lock may have left its cleaning up.
             _settle_open_journal(self._site)
-            return commit_edits(self._site, edits, interruption)
+            return commit_edits(self._site, edits, interruption, transaction)
+
+    def keep_record(self, path: str, data: bytes) -> None:
+        """Put a history record in its place outside a transaction: of one that was rolled back or settled.
+
+        Args:
+            path: of a record, relative to the site; it must not be that of an open transaction.
+            data: its bytes.
+
+        Raises:
+            OSError: it could not be; nothing else is harmed.
+        """
+        if not is_record(path):
+            raise ValueError(f"{path} is no history record")
+        if read_journal(self._site.root) is not None:
+            raise OSError(errno.EBUSY, "a transaction is open", path)
+        try:
+            put_state_file(self._site, new_transaction_id(), (HISTORY,), path.rpartition("/")[2], data)
+        finally:
+            sweep(self._site)
 
     def drop_unnamed(self, named: Collection[str]) -> Dropped:
         """Remove every stored object and diff whose hash is not among ``named``; see :func:`unnamed.drop`."""
@@ -118,14 +140,18 @@ def recover(
     wait: float = 0.0,
     pycache_prefix: str | None = None,
     checkpoint: Callable[[str], None] = no_checkpoint,
+    settled: Callable[[LockedSite], None] | None = None,
 ) -> Recovery | None:
     """Settle an unfinished transaction and remove what a dead one left; None when there was no transaction.
 
-    Nothing is written, not even a lock, where there is nothing to do. Arguments and errors as of :func:`locked`.
+    Nothing is written, not even a lock, where there is nothing to do. Arguments and errors as of :func:`locked`;
+    ``settled`` is called once that is done, as long as the lock is held.
     """
     if not _has_leftovers(site):
         return None
     with locked(site, wait=wait, pycache_prefix=pycache_prefix, checkpoint=checkpoint) as held:
+        if settled is not None:
+            settled(held)
         return held.recovered
 
 

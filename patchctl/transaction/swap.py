@@ -25,7 +25,7 @@ from patchctl.transaction.files import (
     write_new,
 )
 from patchctl.transaction.journal import JournalEdit
-from patchctl.transaction.names import OBJECTS, PATCHES, TMP, copy_name, is_state, restored_name, temp_name, undo_path
+from patchctl.transaction.names import OBJECTS, TMP, copy_name, is_state, restored_name, temp_name, undo_path
 from patchctl.transaction.opening import OpenSite, open_state_directory
 from patchctl.transaction.preflight import changed_meanwhile
 from patchctl.transaction.unsynced import Unsynced
@@ -95,7 +95,7 @@ def make_directories(site: OpenSite, edit: JournalEdit) -> None:
         with parent_of(site.root, directory) as (parent, name):
             os.close(ensure_directory(parent, name, site.owner))
     if is_state(edit.path) and edit.before is None:
-        os.close(open_state_directory(site, (PATCHES,)))
+        os.close(open_state_directory(site, tuple(edit.path.split("/")[1:-1])))
 
 
 def write_temp(site: OpenSite, transaction: str, index: int, edit: FileEdit, unsynced: Unsynced) -> None:

@@ -1,4 +1,4 @@
-"""Work whose end must be enforced from outside: a regular expression search with a real deadline.
+"""A regular expression search with a real deadline: work whose end must be enforced from outside.
 
 A pattern comes from a registry and the text from an installed file; together they may backtrack for hours, and no
 thread can interrupt that. The matcher of the standard library looks for signals while it runs, so an alarm can.

@@ -1,0 +1,163 @@
+"""What the history keeps of a transaction: who, when, what, and how it ended.
+
+The record of a transaction is one more edit of it, the last before the ledger's: it is there when the transaction is
+committed, and gone when it is rolled back. What was rolled back or settled later is recorded afterwards, as far as
+that is possible: a history that cannot be written keeps nobody from working.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from patchctl.commands.draft import Draft
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.scene import Scene
+from patchctl.errors import Problem
+from patchctl.ledger import encode_record, next_record_path
+from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex
+from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord
+from patchctl.processes import read_moment
+from patchctl.transaction import LockedSite, Recovery, new_transaction_id
+
+_NOBODY = (1 << 32) - 1
+_ID_DIGITS = 32
+
+
+class Recorder:
+    """Records what one command does to one site."""
+
+    def __init__(
+        self,
+        site: str,
+        command: str,
+        place: Place,
+        clock: Clock,
+        named: Sequence[str] = (),
+        decisions: Sequence[str] = (),
+    ) -> None:
+        self.site, self.command, self.place, self.clock = site, command, place, clock
+        self.named, self.decisions = tuple(named), tuple(decisions)
+
+    def with_record(self, scene: Scene, draft: Draft) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
+        """Return a draft's edits with the record before the ledger's, the record, and why it is not among them."""
+        record = self._record(
+            self._transaction_id(draft.edits),
+            "committed",
+            entries=_entries(scene, draft),
+            files=tuple(_file(edit) for edit in draft.change.edits),
+        )
+        path = next_record_path(self.site, record.transaction)
+        if isinstance(path, Problem):
+            return draft.edits, record, path
+        edit = FileEdit(path=path, kind=EditKind.ADD, before=None, after=encode_record(record))
+        return (*draft.edits[:-1], edit, draft.edits[-1]), record, None
+
+    def rolled_back(self, held: LockedSite, record: HistoryRecord, reason: str) -> None:
+        """Keep that a transaction did not come about."""
+        self._keep(held, record._replace(result="rolled-back", reason=reason))
+
+    def recovered(self, held: LockedSite, recovery: Recovery) -> None:
+        """Keep what became of a transaction that was found open."""
+        result, reason = ("finished", None) if recovery.committed else ("rolled-back", "it was found unfinished")
+        files = tuple(HistoryFile(path=path) for path in recovery.paths)
+        self._keep(held, self._record(recovery.transaction, result, files=files, reason=reason))
+
+    def _keep(self, held: LockedSite, record: HistoryRecord) -> None:
+        path = next_record_path(self.site, record.transaction)
+        if isinstance(path, Problem):
+            return
+        try:
+            held.keep_record(path, encode_record(record))
+        except OSError:
+            return  # a full disk is often why it was rolled back; the answer of the command says it all the same
+
+    def _record(
+        self,
+        transaction: str,
+        result: str,
+        *,
+        entries: tuple[HistoryEntry, ...] = (),
+        files: tuple[HistoryFile, ...] = (),
+        reason: str | None = None,
+    ) -> HistoryRecord:
+        fixed = self.clock.fixed
+        return HistoryRecord(
+            transaction=transaction,
+            at=self.clock.stamp,
+            author=author(self.place.environ),
+            host=None if fixed else os.uname().nodename,
+            command=self.command,
+            result=result,
+            named=self.named,
+            decisions=self.decisions,
+            entries=entries,
+            files=files,
+            reason=reason,
+            moment=None if fixed else read_moment(self.place.proc, self.place.boottime_ns),
+        )
+
+    def _transaction_id(self, edits: Sequence[FileEdit]) -> str:
+        """A random id; with a fixed time one that follows from the change, so that a build can be repeated."""
+        if not self.clock.fixed:
+            return new_transaction_id()
+        facts = "\n".join(
+            f"{edit.path} {sha256_hex(edit.before or b'')} {sha256_hex(edit.after or b'')}" for edit in edits
+        )
+        return sha256_hex(f"{self.clock.stamp}\n{facts}".encode())[:_ID_DIGITS]
+
+
+def author(environ: Mapping[str, str]) -> HistoryAuthor:
+    """Return who runs this process: by the kernel and the passwd database; of the environment only a claim."""
+    uid = os.getuid()
+    claimed = environ.get("SUDO_UID", "")
+    return HistoryAuthor(
+        uid=uid,
+        login=login_of(uid),
+        login_uid=_login_uid(),
+        sudo_uid=int(claimed) if claimed.isascii() and claimed.isdigit() and int(claimed) < _NOBODY else None,
+    )
+
+
+def login_of(uid: int) -> str | None:
+    """Return the name of a user in the passwd database; None: there is none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return None
+
+
+def _login_uid() -> int | None:
+    """Return the uid that logged in; unlike an environment variable nobody but root can change it."""
+    try:
+        uid = int(Path("/proc/self/loginuid").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return uid if uid < _NOBODY else None
+
+
+def _entries(scene: Scene, draft: Draft) -> tuple[HistoryEntry, ...]:
+    before = {receipt.id: receipt for receipt in scene.site.ledger.receipts}
+    after = {receipt.id: receipt for receipt in draft.state.receipts}
+    change, holds = draft.change, draft.state.holds
+    entries = [_moved(id_, "applied", after.get(id_)) for id_ in change.applied]
+    entries += [_moved(id_, "reverted", before.get(id_)) for id_ in change.reverted]
+    entries += [_moved(id_, "retired", before.get(id_)) for id_ in change.retired]
+    entries += [HistoryEntry(id=id_, what="held", reason=holds[id_].reason) for id_ in change.held]
+    entries += [HistoryEntry(id=id_, what="unheld") for id_ in change.unheld]
+    return tuple(entries)
+
+
+def _moved(id_: str, what: str, receipt: Receipt | None) -> HistoryEntry:
+    if receipt is None:
+        return HistoryEntry(id=id_, what=what)
+    diffs = tuple((diff.distribution, diff.sha256) for diff in receipt.diffs)
+    return HistoryEntry(id=id_, what=what, revision=receipt.revision, diffs=diffs)
+
+
+def _file(edit: FileEdit) -> HistoryFile:
+    before, after = (None if data is None else sha256_hex(data) for data in (edit.before, edit.after))
+    return HistoryFile(path=edit.path, before=before, after=after)

@@ -1,0 +1,37 @@
+"""Other processes, and work whose end must be enforced from outside.
+
+``searching`` is a regular expression search with a real deadline. The rest looks at the processes of this machine:
+``clock`` is when, ``table`` reads one of them, ``patience`` gives up on those that hang, ``scanning`` finds those of an
+environment, ``redaction`` takes secrets out of command lines, ``judging`` tells who runs old code. Nothing here writes.
+
+The search alone is loaded at once; what looks at processes when its name is first asked for (PEP 562), since most
+commands never do.
+"""
+
+from typing import TYPE_CHECKING
+
+from patchctl.processes.searching import search_within
+
+if TYPE_CHECKING:
+    from patchctl.processes.clock import read_moment
+    from patchctl.processes.judging import changed_at, judge_processes
+    from patchctl.processes.scanning import line_of, scan
+
+__all__ = ["changed_at", "judge_processes", "line_of", "read_moment", "scan", "search_within"]
+
+_HOMES = {
+    "changed_at": "judging",
+    "judge_processes": "judging",
+    "line_of": "scanning",
+    "read_moment": "clock",
+    "scan": "scanning",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load what looks at processes from the module it lives in."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
