@@ -65,6 +65,17 @@ def busy(desk: Desk) -> Done:
         return desk.json("revert", "--all")
 
 
+def left_open(desk: Desk, verb: str) -> Done:
+    open_journal(desk)
+    return desk.json(verb)
+
+
+def history_of_one(desk: Desk) -> Done:
+    desk.run("apply")
+    return desk.json("history", "a-low")
+
+
+def unfinished(desk: Desk) -> Done:
 def unfinished(desk: Desk, *verb: str) -> Done:
     open_journal(desk)
     return desk.json(*(verb or ("check",)))
@@ -180,6 +191,13 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "doctor --clean --gc": (lambda desk: desk.json("doctor", "--clean", "--gc"), 0),
     "doctor --gc, unfinished": (lambda desk: unfinished(desk, "doctor", "--gc"), 4),
     "doctor, no environment": (lambda desk: Desk(site=desk.site / "none", registry=desk.registry).json("doctor"), 3),
+    "history": (lambda desk: desk.json("history"), 0),
+    "history, no environment": (lambda desk: Desk(site=desk.site / "none", registry=desk.registry).json("history"), 3),
+    "history of one": (history_of_one, 0),
+    "history, unfinished": (lambda desk: left_open(desk, "history"), 4),
+    "ps": (lambda desk: desk.json("ps"), 0),
+    "ps, unfinished": (lambda desk: left_open(desk, "ps"), 4),
+    "apply --cache-user without purge": (lambda desk: desk.json("apply", "--cache-user", "root"), 2),
     "recover, nothing": (lambda desk: desk.json("recover"), 0),
     "recover": (recovered, 0),
     "check, unfinished": (unfinished, 4),

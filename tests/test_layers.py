@@ -27,6 +27,7 @@ LINES = {
     "transaction": 7,
     "processes": 7,
     "cache": 7,
+    "caches": 7,
     "commands": 8,
     "render": 9,
     "cli": 10,

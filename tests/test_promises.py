@@ -82,6 +82,8 @@ READING = (
     (("check",), 1),
     (("list",), 0),
     (("show", "one"), 0),
+    (("history",), 0),
+    (("ps", "--json"), 0),
     (("apply", "--dry-run"), 0),
     (("hold", "one", "--reason", "why", "--dry-run"), 0),
     (("revert", "--all", "--dry-run"), 0),

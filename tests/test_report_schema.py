@@ -12,14 +12,17 @@ import typer
 from jsonschema import Draft202012Validator
 
 from patchctl.build import MatchRule
+from patchctl.caches import Purge
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.verify import Verification
+from patchctl.commands.report import ProcessReport
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
+from patchctl.ledger import History
 from patchctl.match import Direction, Fit, HunkPlace
 from patchctl.match.explain import Explanation, HunkExplanation, Scope
 from patchctl.match.line_ends import LineEnd, LineEnds
@@ -38,6 +41,8 @@ from patchctl.model import (
     Target,
     sha256_hex,
 )
+from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment, StoredRecord
+from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
@@ -47,6 +52,7 @@ from patchctl.verdict.attribution import Attribution, FileState
 from tests.contract import closed_schema, complaints, published_schema
 
 DIGEST = sha256_hex(b"diff")
+NOW = Moment(boot="b", boottime_ns=1000 * 10**9, realtime_ns=1_800_000_000 * 10**9)
 TARGET = Target(
     site="/srv/lib/python3.11/site-packages",
     python="/srv/bin/python3",
@@ -293,7 +299,45 @@ def change_report() -> Report:
         unheld=("fifth",),
         edits=edits,
     )
-    return Report(command="apply", target=TARGET, change=change)
+    caches = (Purge(path="/home/a/.cache/vllm/modelinfos", state="partial", files=2, size=10, reason="a link"),)
+    return Report(command="apply", target=TARGET, change=change, caches=caches, processes=ps_report().processes)
+
+
+def history_report() -> Report:
+    record = HistoryRecord(
+        transaction="0" * 32,
+        at="2026-01-01T00:00:00Z",
+        author=HistoryAuthor(uid=0, login="root", login_uid=1000, sudo_uid=1000),
+        host="node1",
+        command="apply",
+        result="rolled-back",
+        named=("first",),
+        decisions=("--despite-fix",),
+        entries=(HistoryEntry(id="first", what="applied", revision=2, diffs=(("vllm", DIGEST),), reason="because"),),
+        files=(HistoryFile(path="vllm/a.py", before=DIGEST, after=None),),
+        omitted=1,
+        reason="no space",
+        moment=NOW,
+    )
+    return Report(
+        command="history",
+        target=TARGET,
+        history=History(records=(StoredRecord(path="x", placed_ns=1, record=record),)),
+    )
+
+
+def ps_report() -> Report:
+    process = ProcessFact(pid=7, parent=1, uid=1000, start_ns=NOW.boottime_ns - 90 * 10**9, command="vllm serve")
+    census = Census(now=NOW, found=(process,), blocked={0: 3}, unanswered=1)
+    found = ProcessReport(
+        judged=((process, Age.STALE),),
+        census=census,
+        recorded=True,
+        transaction="0" * 32,
+        changed="2026-01-01T00:00:00Z",
+        logins={1000: "vllm"},
+    )
+    return Report(command="ps", outcome=Outcome.ATTENTION, target=TARGET, processes=found)
 
 
 def unfinished_report() -> Report:
@@ -367,6 +411,8 @@ def documents() -> Iterator[dict[str, Any]]:
         failure_report(),
         verify_report(),
         doctor_report(),
+        history_report(),
+        ps_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -401,6 +447,7 @@ class TestTheSchema:
             ("item/status", ItemStatus),
             ("edit/kind", EditKind),
             ("checked/state", FileState),
+            ("process/age", Age),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -428,7 +475,9 @@ class TestTheSchema:
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
-        assert optional == {*some_verbs, "#/$defs/entry.why", *detailed}
+        audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
+        timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
+        assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 
 
 class TestDocuments:

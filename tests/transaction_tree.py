@@ -29,6 +29,7 @@ ADDED = "pkg/new/deep/d.py"
 PATCH = b"--- a\n+++ b\n"
 LEDGER = b'{"the": "ledger"}\n'
 LEDGER_PATH = ".patchctl/ledger.json"
+RECORD_PATH = f".patchctl/history/00000001-{'0' * 32}.json"
 
 
 def make_tree(where: Path) -> Path:
@@ -87,6 +88,7 @@ def the_edits() -> list[FileEdit]:
         delete("other/old.py", b"OLD = 1\n"),
         change_mode("other/tool.py", b"T = 1\n", 0o640, 0o750),
         add(f".patchctl/patches/{sha256_hex(PATCH)}", PATCH, mtime_ns=None),
+        add(RECORD_PATH, b"{}\n", mtime_ns=None),
         ledger(),
     ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from patchctl.commands.locating import locate
 from patchctl.commands.place import Place
 from patchctl.commands.report import ProcessReport, Report
-from patchctl.commands.running import look, unseen_problem
-from patchctl.errors import Outcome
+from patchctl.commands.running import look
+from patchctl.errors import Outcome, Problem
 from patchctl.model.processes import Age
 
 
@@ -17,7 +19,7 @@ def ps(place: Place) -> Report:
     """
     target, journal = locate(place)
     found = look(place, target.site)
-    unseen = unseen_problem(found.census)
+    unseen = _unseen(found)
     outcome = _outcome(found)
     return Report(
         command="ps",
@@ -56,3 +58,18 @@ def _notes(found: ProcessReport) -> tuple[str, ...]:
         seen = "none of the processes that can be inspected" if not found.census.whole else "no process"
         notes.append(f"{seen} runs the code from before the last change")
     return tuple(notes)
+
+
+def _unseen(found: ProcessReport) -> Problem | None:
+    """Return what stayed out of sight, so that nobody takes "none found" for "none there"; None: nothing did."""
+    census = found.census
+    if census.whole:
+        return None
+    parts = [f"{count} of {found.logins.get(uid, f'uid {uid}')}" for uid, count in census.blocked.items()]
+    parts += [f"{census.unanswered} that did not answer in time"] if census.unanswered else []
+    if parts:
+        message = f"cannot inspect {census.unseen} process{'es' if census.unseen != 1 else ''}: {', '.join(parts)}"
+    else:
+        message = "cannot inspect the processes of others: they are not shown here"
+    hint = "run it as root, or as the user of the service" if os.geteuid() != 0 else None
+    return Problem(code="cannot-inspect", message=message, hint=hint)

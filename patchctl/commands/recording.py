@@ -8,20 +8,19 @@ that is possible: a history that cannot be written keeps nobody from working.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
+from patchctl.commands.author import author
 from patchctl.commands.draft import Draft
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.scene import Scene
 from patchctl.errors import Problem
 from patchctl.ledger import encode_record, next_record_path
 from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex
-from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord
+from patchctl.model.history import HistoryEntry, HistoryFile, HistoryRecord
 from patchctl.processes import read_moment
 from patchctl.transaction import LockedSite, Recovery, new_transaction_id
 
-_NOBODY = (1 << 32) - 1
 _ID_DIGITS = 32
 
 
@@ -106,37 +105,6 @@ class Recorder:
             f"{edit.path} {sha256_hex(edit.before or b'')} {sha256_hex(edit.after or b'')}" for edit in edits
         )
         return sha256_hex(f"{self.clock.stamp}\n{facts}".encode())[:_ID_DIGITS]
-
-
-def author(environ: Mapping[str, str]) -> HistoryAuthor:
-    """Return who runs this process: by the kernel and the passwd database; of the environment only a claim."""
-    uid = os.getuid()
-    claimed = environ.get("SUDO_UID", "")
-    return HistoryAuthor(
-        uid=uid,
-        login=login_of(uid),
-        login_uid=_login_uid(),
-        sudo_uid=int(claimed) if claimed.isascii() and claimed.isdigit() and int(claimed) < _NOBODY else None,
-    )
-
-
-def login_of(uid: int) -> str | None:
-    """Return the name of a user in the passwd database; None: there is none."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except (KeyError, OverflowError):
-        return None
-
-
-def _login_uid() -> int | None:
-    """Return the uid that logged in; unlike an environment variable nobody but root can change it."""
-    try:
-        uid = int(Path("/proc/self/loginuid").read_bytes())
-    except (OSError, ValueError):
-        return None
-    return uid if uid < _NOBODY else None
 
 
 def _entries(scene: Scene, draft: Draft) -> tuple[HistoryEntry, ...]:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from patchctl.commands.author import login_of
 from patchctl.commands.place import Place
-from patchctl.commands.recording import login_of
 from patchctl.commands.report import ProcessReport
 from patchctl.errors import PatchctlError, Problem
 from patchctl.ledger import LEDGER_PATH, last_change, read_ledger
 from patchctl.model.history import Moment
-from patchctl.model.processes import Age, Census, ProcessFact
+from patchctl.model.processes import Age, ProcessFact
 from patchctl.processes import changed_at, judge_processes, line_of, read_moment, scan
 
 LOADING_NS = 600 * 1_000_000_000
@@ -24,8 +24,10 @@ LOADING_NS = 600 * 1_000_000_000
 
 _SECOND = 1_000_000_000
 _MINUTE = 60
-_BRIEF = 0.008
-"""Seconds that a status may spend on it."""
+_MOST = 40
+"""Python processes that a status looks into: about a quarter of a millisecond each."""
+_BUDGET = 0.25
+"""Seconds after which a status gives up, on a machine where even that takes long."""
 _MOST_NAMED = 20
 
 
@@ -83,7 +85,7 @@ def still_running(place: Place, site: str) -> tuple[str, ...]:
         if since.boottime_ns is None:
             return ()
         census = scan(
-            site, now, proc=place.proc, skip={os.getpid()}, before_ns=since.boottime_ns, brief=True, budget=_BRIEF
+            site, now, proc=place.proc, skip={os.getpid()}, before_ns=since.boottime_ns, most=_MOST, budget=_BUDGET
         )
     except OSError:
         return ()
@@ -148,17 +150,3 @@ def _age(age_ns: int) -> str:
 
 def _logins(uids: Iterable[int]) -> dict[int, str]:
     return {uid: name for uid in sorted(uids) if (name := login_of(uid)) is not None}
-
-
-def unseen_problem(census: Census) -> Problem | None:
-    """Return what stayed out of sight, so that nobody takes "none found" for "none there"; None: nothing did."""
-    if census.whole:
-        return None
-    parts = [f"{count} of {login_of(uid) or f'uid {uid}'}" for uid, count in census.blocked.items()]
-    parts += [f"{census.unanswered} that did not answer in time"] if census.unanswered else []
-    if parts:
-        message = f"cannot inspect {census.unseen} process{'es' if census.unseen != 1 else ''}: {', '.join(parts)}"
-    else:
-        message = "cannot inspect the processes of others: they are not shown here"
-    hint = "run it as root, or as the user of the service" if os.geteuid() != 0 else None
-    return Problem(code="cannot-inspect", message=message, hint=hint)

@@ -41,9 +41,9 @@ class _Look:
         skip: Collection[int],
         before_ns: int | None,
         *,
-        brief: bool,
+        most: int | None,
     ) -> None:
-        self.site, self.proc, self.skip, self.before_ns, self.brief = site, proc, skip, before_ns, brief
+        self.site, self.proc, self.skip, self.before_ns, self.most = site, proc, skip, before_ns, most
         # The kernel shows line ends in paths as octal; everything else as it is.
         spellings = dict.fromkeys((site, os.path.realpath(site)))
         self.mapped = [os.fsencode(f"{it.rstrip('/')}/").replace(b"\n", rb"\012") for it in spellings]
@@ -51,11 +51,12 @@ class _Look:
         self.identity = _identity(site)
         self.stats: dict[int, table.Stat] = {}
         self.found: set[int] = set()
+        self.looked_into = 0
 
     def at(self, pid: int) -> ProcessFact | _Blocked | None:
         """Return the process when it is one of the environment; None: it is not, or it is gone."""
         try:
-            if self.brief and not _is_python(os.readlink(f"{self.proc}/{pid}/exe")):
+            if self.most is not None and not self._is_next(pid, self.most):
                 return None
             with table.opened(self.proc, pid) as process:
                 stat = table.read_stat(process, pid)
@@ -77,6 +78,13 @@ class _Look:
         if fact is not None:
             self.found.add(pid)
         return fact
+
+    def _is_next(self, pid: int, most: int) -> bool:
+        """Whether a brief look goes into this one: its program is called after Python, and not too many were."""
+        if not _is_python(os.readlink(f"{self.proc}/{pid}/exe")):
+            return False
+        self.looked_into += 1
+        return self.looked_into <= most
 
     def _came_later(self, stat: table.Stat) -> bool:
         return self.before_ns is not None and stat.start_ns >= self.before_ns and stat.parent not in self.found
@@ -152,7 +160,7 @@ def scan(
     proc: str = "/proc",
     skip: Collection[int] = (),
     before_ns: int | None = None,
-    brief: bool = False,
+    most: int | None = None,
     budget: float | None = None,
 ) -> Census:
     """Look at every process.
@@ -164,7 +172,8 @@ def scan(
         skip: pids that are none of ours to tell of, such as this process.
         before_ns: leave out those that began at this instant (CLOCK_BOOTTIME) or later, unless a process found before
             them is their parent; None: look at all.
-        brief: look only into those whose program is called after Python, which misses interpreters inside others.
+        most: a brief look: only into so many, and only where the program is called after Python, which misses
+            interpreters inside others; None: into all.
         budget: seconds for all of it; None: as long as it takes, half a second for each that hangs.
     """
     try:
@@ -172,7 +181,7 @@ def scan(
     except OSError:
         return Census(now=now, hidden=True, complete=False)
     pids = sorted(int(name) for name in names if name.isascii() and name.isdigit())
-    look = _Look(site, proc, _private_prefixes(site), skip, before_ns, brief=brief)
+    look = _Look(site, proc, _private_prefixes(site), skip, before_ns, most=most)
     answers = ask_all(pids, look.at, seconds=_PATIENCE, budget=budget)
     facts = tuple(answer for answer in answers.given if isinstance(answer, ProcessFact))
     blocked = Counter(answer.uid for answer in answers.given if isinstance(answer, _Blocked))
@@ -184,7 +193,7 @@ def scan(
         blocked=_ordered(blocked),
         unanswered=answers.hung,
         hidden=1 not in pids,  # with hidepid the processes of others are not even listed
-        complete=answers.complete,
+        complete=answers.complete and (most is None or look.looked_into <= most),
     )
 
 

@@ -1,0 +1,42 @@
+"""Who runs this process, and what users are called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from patchctl.model.history import HistoryAuthor
+
+_NOBODY = (1 << 32) - 1
+
+
+def author(environ: Mapping[str, str]) -> HistoryAuthor:
+    """Return who runs this process: by the kernel and the passwd database; of the environment only a claim."""
+    uid = os.getuid()
+    claimed = environ.get("SUDO_UID", "")
+    return HistoryAuthor(
+        uid=uid,
+        login=login_of(uid),
+        login_uid=_login_uid(),
+        sudo_uid=int(claimed) if claimed.isascii() and claimed.isdigit() and int(claimed) < _NOBODY else None,
+    )
+
+
+def login_of(uid: int) -> str | None:
+    """Return the name of a user in the passwd database; None: there is none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return None
+
+
+def _login_uid() -> int | None:
+    """Return the uid that logged in; unlike an environment variable nobody but root can change it."""
+    try:
+        uid = int(Path("/proc/self/loginuid").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return uid if uid < _NOBODY else None
