@@ -86,7 +86,7 @@ def kill_at(number: int, number_of: signal.Signals) -> Callable[[int], None]:
 def litter(desk: Desk) -> list[str]:
     """Everything below the state directory that a settled site does not have."""
     state = desk.site / ".patchctl"
-    settled = {"format", "lock", "ledger.json", "objects", "patches"}
+    settled = {"format", "lock", "ledger.json", "objects", "patches", "history"}
     return [path.name for path in state.iterdir() if path.name not in settled] if state.is_dir() else []
 
 

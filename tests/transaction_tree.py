@@ -129,7 +129,9 @@ def litter(site: Path) -> list[str]:
     left = [str(path.relative_to(site)) for path in site.rglob(".patchctl-*")]
     for path in state.rglob("*") if state.is_dir() else ():
         parts = path.relative_to(state).parts
-        if parts[0] not in {"lock", "format", "ledger.json", "objects", "patches"}:
+        # A record is there exactly when its transaction is committed; its directory may stay.
+        recorded = parts[0] == "history" and (len(parts) == 1 or (state / "ledger.json").exists())
+        if not recorded and parts[0] not in {"lock", "format", "ledger.json", "objects", "patches"}:
             left.append(str(path.relative_to(site)))
     return left
 

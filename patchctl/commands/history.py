@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from patchctl.commands.locating import locate
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
+from patchctl.commands.status import unfinished_problems
 from patchctl.errors import Outcome
 from patchctl.ledger import read_history
 
@@ -40,4 +41,5 @@ def history(place: Place, ids: Sequence[str] = (), *, last: int | None = None) -
         history=found._replace(records=records),
         notes=notes,
         warnings=found.problems,
+        errors=unfinished_problems(journal),
     )

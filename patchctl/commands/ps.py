@@ -8,6 +8,7 @@ from patchctl.commands.locating import locate
 from patchctl.commands.place import Place
 from patchctl.commands.report import ProcessReport, Report
 from patchctl.commands.running import look
+from patchctl.commands.status import unfinished_problems
 from patchctl.errors import Outcome, Problem
 from patchctl.model.processes import Age
 
@@ -29,6 +30,7 @@ def ps(place: Place) -> Report:
         processes=found,
         notes=_notes(found),
         warnings=() if unseen is None else (unseen,),
+        errors=unfinished_problems(journal),
     )
 
 

@@ -81,11 +81,12 @@ def _report(
         everything=everything,
         journal=scene.journal,
         warnings=scene.warnings,
-        errors=(*_unfinished(scene.journal), *scene.errors),
+        errors=(*unfinished_problems(scene.journal), *scene.errors),
     )
 
 
-def _unfinished(journal: JournalState | None) -> tuple[Problem, ...]:
+def unfinished_problems(journal: JournalState | None) -> tuple[Problem, ...]:
+    """Return what every verb that only reads says of an unfinished transaction."""
     if journal is None:
         return ()
     message = f"transaction {journal.transaction} is unfinished: nothing can be said of the files until it is settled"
