@@ -49,9 +49,9 @@ STRIDE = 3
 
 
 def few_edits() -> list[FileEdit]:
-    """One change, one addition in new directories, one deletion, one change of mode, and the ledger."""
-    change, _, _, addition, deletion, mode, _, last = the_edits()
-    return [change, addition, deletion, mode, last]
+    """One change, one addition in new directories, one deletion, one change of mode, the record, and the ledger."""
+    change, _, _, addition, deletion, mode, _, record, last = the_edits()
+    return [change, addition, deletion, mode, record, last]
 
 
 def watch(at_call: int, act: Callable[[], None]) -> list[int]:
