@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -93,7 +94,7 @@ def purge_caches(owner: CacheOwner, *, remove: bool = True) -> tuple[Purge, ...]
         with _acting_as(owner):
             return tuple(_purge(owner, name, remove=remove) for name in NAMES)
     except OSError as error:
-        reason = f"only {owner.name} and root may do it ({error.strerror})"
+        reason = f"cannot act as {owner.name}: {error.strerror}"
         return tuple(Purge(path=path, state="refused", reason=reason) for path in paths)
 
 
@@ -104,6 +105,9 @@ def _acting_as(owner: CacheOwner) -> Iterator[None]:
     if uid == owner.uid:
         yield
         return
+    # Rights are changed in all threads at once, and one that hangs in the kernel would never let that end.
+    if threading.active_count() > 1:
+        raise OSError(errno.EBUSY, "a look at a process that does not answer is still going on")
     os.setgroups([owner.gid])  # refused for everybody but root
     try:
         os.setegid(owner.gid)

@@ -21,9 +21,9 @@ from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, His
 from patchctl.model.layout import record_number, record_path
 from patchctl.transaction import locked
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk
+from tests.running import Desk, on_a_terminal
 from tests.sites import make_site
-from tests.test_contract import live_controls, on_a_terminal
+from tests.test_contract import live_controls
 from tests.test_ps import as_nobody, open_to_all
 
 PATH = "vllm/engine.py"

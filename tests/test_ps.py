@@ -25,9 +25,9 @@ from patchctl.processes.patience import ask_all
 from patchctl.render.plain import as_plain
 from tests.processes_tree import FIRST_PID, KERNEL_THREAD, NOW, SECOND, ProcTree
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk
+from tests.running import Desk, on_a_terminal
 from tests.sites import make_site, make_venv_layout
-from tests.test_contract import live_controls, on_a_terminal
+from tests.test_contract import live_controls
 
 PATH = "vllm/engine.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 21))
@@ -506,3 +506,24 @@ def test_a_census_counts_what_it_did_not_see() -> None:
     assert (census.unseen, census.whole) == (4, False)
     assert Census(now=NOW).whole
     assert not Census(now=NOW, complete=False).whole
+
+
+@pytest.mark.parametrize("words", [("patchctl", "apply"), ("/usr/bin/patchctl", "apply"), ("-m", "patchctl", "apply")])
+def test_another_patchctl_is_no_server_that_loads(tmp_path: Path, words: tuple[str, ...]) -> None:
+    site = make_venv_layout(tmp_path / "venv")
+    tree = ProcTree(tmp_path / "proc")
+    tree.add(FIRST_PID, age=5, command=(str(tmp_path / "venv/bin/python"), *words))
+    assert scan(str(site), NOW, proc=str(tree.root)).found == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_what_may_not_even_be_opened_is_counted(desk: Desk, tree: ProcTree) -> None:
+    where = tree.add(FIRST_PID, age=2000, mapped=desk.site / "vllm/native.so")
+    open_to_all(desk.site)
+    where.chmod(0)
+
+    def look() -> str:
+        return repr(dict(scan(str(desk.site), NOW, proc=str(tree.root)).blocked))
+
+    assert look() == "{}"  # root may
+    assert as_nobody(look) == "{0: 1}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 _MOST_LEFT_BEHIND = 8
 
 
-class Answers(NamedTuple, Generic[Question, Answer]):
+class Answers(Generic[Answer]):
     """What came of the questions.
 
     Attributes:
@@ -26,9 +26,10 @@ class Answers(NamedTuple, Generic[Question, Answer]):
         complete: all were asked.
     """
 
-    given: tuple[Answer, ...]
-    hung: int = 0
-    complete: bool = True
+    __slots__ = ("complete", "given", "hung")
+
+    def __init__(self, given: tuple[Answer, ...], *, hung: int, complete: bool) -> None:
+        self.given, self.hung, self.complete = given, hung, complete
 
 
 class _Round(Generic[Question, Answer]):
@@ -40,7 +41,8 @@ class _Round(Generic[Question, Answer]):
         self.over = threading.Event()
         self.left_behind = False
         self.failure: Exception | None = None
-        threading.Thread(target=self._work, daemon=True).start()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
 
     def _work(self) -> None:
         try:
@@ -61,6 +63,7 @@ class _Round(Generic[Question, Answer]):
                 self.left_behind = True
                 return False
             seen = answered
+        self.thread.join()
         return True
 
 
@@ -70,7 +73,7 @@ def ask_all(
     *,
     seconds: float,
     budget: float | None = None,
-) -> Answers[Question, Answer]:
+) -> Answers[Answer]:
     """Ask every question, one after the other; one that takes longer than about ``seconds`` is given up.
 
     Args:

@@ -73,11 +73,21 @@ class _Look:
                 after = table.read_stat(process, pid)
                 if after is None or after.start_ns != stat.start_ns:
                     return None  # the pid was given away while it was read
+        except PermissionError:
+            return self._blocked(pid)  # not even what everybody may read (hidepid)
         except OSError:
             return None  # gone
         if fact is not None:
             self.found.add(pid)
         return fact
+
+    def _blocked(self, pid: int) -> _Blocked | None:
+        if self.most is not None:
+            return None
+        try:
+            return _Blocked(os.stat(f"{self.proc}/{pid}").st_uid)
+        except OSError:
+            return None
 
     def _is_next(self, pid: int, most: int) -> bool:
         """Whether a brief look goes into this one: its program is called after Python, and not too many were."""
@@ -113,9 +123,11 @@ class _Look:
 
     def _is_own_interpreter(self, process: int, program: str, arguments: Sequence[str]) -> bool:
         """A virtual environment's interpreter is a link, so its program is another one: its first argument tells."""
+        first = arguments[0] if arguments else ""
+        if any(argument.rpartition("/")[2] == "patchctl" for argument in arguments[1:4]):
+            return False  # another patchctl, installed here: the lock is what keeps the two apart
         if any(program.startswith(f"{prefix}/bin/") for prefix in self.prefixes):
             return True
-        first = arguments[0] if arguments else ""
         if "/" not in first:
             return first.startswith("python") and table.virtual_env(process) in self.prefixes
         if not first.startswith("/"):
