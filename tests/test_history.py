@@ -151,6 +151,7 @@ class TestRecords:
             env = {"SOURCE_DATE_EPOCH": "1700000000"}
             for arguments in (("apply",), ("revert", "--all"), ("apply",)):
                 assert desk.run(*arguments, env=env).code == 0
+            assert {(it["host"], it["boot"]) for it in records(desk)} == {(None, None)}
             state = site / ".patchctl"
             contents.append({str(p.relative_to(site)): p.read_bytes() for p in state.rglob("*") if p.is_file()})
         assert contents[0] == contents[1]

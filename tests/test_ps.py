@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -341,6 +342,25 @@ class TestAges:
         (tree.root / str(FIRST_PID + 2) / "stat").write_bytes(b"5 (")
         assert self.ages(desk, tree) == {}
 
+    def test_a_pid_that_is_given_away_while_it_is_read_is_left_out(self, desk: Desk, tree: ProcTree) -> None:
+        where = tree.add(FIRST_PID, age=2000, mapped=desk.site / "vllm/native.so")
+        shutil.rmtree(tree.root / "1")
+        watching = True
+
+        def give_away(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal watching
+            if watching and event == "open" and arguments[0] == "maps":
+                watching = False
+                fields = (where / "stat").read_text().split()
+                (where / "stat").write_text(" ".join([*fields[:21], str(int(fields[21]) + 7), *fields[22:]]))
+
+        sys.addaudithook(give_away)  # it cannot be taken away again, only be switched off
+        try:
+            assert self.ages(desk, tree) == {}
+        finally:
+            watching = False
+        assert self.ages(desk, tree) == {0: "stale"}
+
 
 class TestWhenItChanged:
     MADE = Moment(boot="b", boottime_ns=500 * SECOND, realtime_ns=2_000 * SECOND)
@@ -402,8 +422,6 @@ class TestTheVerb:
         assert ps(place(desk, tree)).outcome is Outcome.OK
 
     def test_without_history_the_time_of_the_ledger_counts(self, desk: Desk, tree: ProcTree) -> None:
-        import shutil
-
         apply(place(desk, tree), CLOCK)
         shutil.rmtree(desk.site / ".patchctl/history")
         tree.add(FIRST_PID, age=100, mapped=desk.site / "vllm/native.so")
@@ -413,8 +431,6 @@ class TestTheVerb:
         assert report.processes.transaction is None
 
     def test_hidden_processes_are_not_none(self, desk: Desk, tree: ProcTree) -> None:
-        import shutil
-
         apply(place(desk, tree), CLOCK)
         shutil.rmtree(tree.root / "1")
         report = ps(place(desk, tree))

@@ -52,7 +52,7 @@ def _with_caches(report: Report, place: Place, consent: Consent, *, done: bool) 
         Problem(
             code="cache-not-purged",
             message=f"{it.path} was not purged{'' if it.state == 'refused' else ' whole'}: {it.reason}",
-            hint=f"look at it, and remove it as {owner.name}",
+            hint="remove it as its owner; for caches of another user: --cache-user NAME",
         )
         for it in purges
         if it.state in {"refused", "partial"}
