@@ -75,7 +75,6 @@ def history_of_one(desk: Desk) -> Done:
     return desk.json("history", "a-low")
 
 
-def unfinished(desk: Desk) -> Done:
 def unfinished(desk: Desk, *verb: str) -> Done:
     open_journal(desk)
     return desk.json(*(verb or ("check",)))

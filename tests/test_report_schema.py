@@ -18,8 +18,8 @@ from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
-from patchctl.commands.verify import Verification
 from patchctl.commands.report import ProcessReport
+from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
 from patchctl.ledger import History

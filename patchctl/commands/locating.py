@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchctl.commands.place import Place
-from patchctl.commands.scene import target_of, open_registry, unfinished_site
+from patchctl.commands.scene import open_registry, target_of, unfinished_site
 from patchctl.errors import TargetError
 from patchctl.model import Target
 from patchctl.transaction import JournalState

@@ -37,7 +37,7 @@ class History(NamedTuple):
 def read_history(site: str, *, last: int = _MOST) -> History:
     """Return the newest ``last`` records of ``site`` (absolute path), oldest first."""
     try:
-        names = _names(site)
+        names = record_names(site)
     except OSError as error:
         return History(problems=(_unusable(HISTORY_DIR, f"it cannot be read: {error.strerror}"),))
     records: list[StoredRecord] = []
@@ -54,7 +54,7 @@ def read_history(site: str, *, last: int = _MOST) -> History:
 def last_change(site: str) -> StoredRecord | None:
     """Return the newest record of a transaction that changed files of the site; None: there is none to be read."""
     try:
-        names = _names(site)
+        names = record_names(site)
     except OSError:
         return None
     for name in names[: -_MOST - 1 : -1]:
@@ -72,7 +72,7 @@ def next_record_path(site: str, transaction: str) -> str | Problem:
         transaction: its id.
     """
     try:
-        names = _names(site)
+        names = record_names(site)
     except OSError as error:
         return _unusable(HISTORY_DIR, f"it cannot be read: {error.strerror}")
     directory = f"{site}/{HISTORY_DIR}"
@@ -82,8 +82,8 @@ def next_record_path(site: str, transaction: str) -> str | Problem:
     return record_path((number or 0) + 1, transaction)
 
 
-def _names(site: str) -> Sequence[str]:
-    """Names of records, in order; none where there is no directory yet. NotRegularError where it is none."""
+def record_names(site: str) -> Sequence[str]:
+    """Return the names of records, in order; none where there is no directory yet. NotRegularError where it is none."""
     root = open_root(site)
     try:
         directory, _ = open_parent(root, f"{HISTORY_DIR}/.")

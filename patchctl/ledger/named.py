@@ -6,16 +6,16 @@ import re
 
 from patchctl.disk import NotRegularError, open_root, read_below
 from patchctl.errors import LedgerError
-from patchctl.model.layout import STATE_DIR
+from patchctl.ledger.history import record_names
+from patchctl.model.layout import HISTORY_DIR
 from patchctl.model.state import LedgerState
 
-_HISTORY = f"{STATE_DIR}/history.jsonl"
-_LIMIT = 1 << 30
+_LIMIT = 16 << 20
 _SHA256 = rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])"
 
 
 def named_hashes(site: str, ledger: LedgerState) -> frozenset[str]:
-    """Return every sha256 that a receipt, a file fact or a line of the history names.
+    """Return every sha256 that a receipt, a file fact or a record of the history names.
 
     Args:
         site: absolute path of the site directory.
@@ -30,18 +30,21 @@ def named_hashes(site: str, ledger: LedgerState) -> frozenset[str]:
 
 
 def _in_history(site: str) -> set[str]:
-    """Whatever looks like a sha256 counts: a line's shape is the business of those who write it."""
+    """Whatever looks like a sha256 counts: a record's shape is the business of those who write it."""
     import os
 
+    found: set[str] = set()
     try:
         root = open_root(site)
         try:
-            found = read_below(root, _HISTORY, limit=_LIMIT)
+            for name in record_names(site):
+                record = read_below(root, f"{HISTORY_DIR}/{name}", limit=_LIMIT)
+                found |= {match.decode("ascii") for match in re.findall(_SHA256, record[0])} if record else set()
         finally:
             os.close(root)
     except NotRegularError as error:
-        raise LedgerError("unreadable-ledger", f"{_HISTORY} {error.strerror}", path=_HISTORY) from None
+        raise LedgerError("unreadable-ledger", f"{error.filename} {error.strerror}", path=HISTORY_DIR) from None
     except OSError as error:
-        message = f"{site}/{_HISTORY} cannot be read: {error.strerror}"
+        message = f"{site}/{HISTORY_DIR} cannot be read: {error.strerror}"
         raise LedgerError("unreadable-ledger", message, hint="run patchctl as the owner of the site") from None
-    return set() if found is None else {match.decode("ascii") for match in re.findall(_SHA256, found[0])}
+    return found

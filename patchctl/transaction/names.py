@@ -13,6 +13,7 @@ from patchctl.model.layout import (
     LEDGER_PATH,
     STATE_DIR,
     is_sha256,
+    is_transaction_id,
     record_number,
 )
 from patchctl.model.paths import path_problem
