@@ -6,7 +6,7 @@ the one case in which a link there is read through, ``around`` what keeps a file
 """
 
 from patchctl.disk.around import compiled_twin, mount_points
-from patchctl.disk.links import link_text, read_linked
+from patchctl.disk.links import leads_to, link_text, read_linked
 from patchctl.disk.reading import Found, attributes, read_below, read_whole
 from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots
 
@@ -17,6 +17,7 @@ __all__ = [
     "Roots",
     "attributes",
     "compiled_twin",
+    "leads_to",
     "link_text",
     "mount_points",
     "open_parent",

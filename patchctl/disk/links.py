@@ -56,6 +56,23 @@ def read_linked(
     return Found(data=data, status=status, xattrs=xattrs, link=link, link_status=link_status)
 
 
+def leads_to(root_fd: Root, path: str, text: str, sha256s: Collection[str], owners: Collection[int]) -> bool:
+    """Return whether a link with ``text``, were it at ``path``, would be read through by :func:`read_linked`."""
+    try:
+        parent, _ = open_parent(root_fd, path)
+        try:
+            fd = _open_through(parent, text, path, {0, os.geteuid(), *owners})
+        finally:
+            os.close(parent)
+        try:
+            data, _ = read_open(fd, path, LARGEST)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return False
+    return hashlib.sha256(data).hexdigest() in sha256s
+
+
 def link_text(root_fd: Root, path: str) -> str | None:
     """Return the text of the symbolic link at ``path``; None when something else, or nothing, is there."""
     try:

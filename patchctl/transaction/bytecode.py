@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patchctl.disk import open_parent, open_root
+from patchctl.disk import Root, open_parent, open_root
 from patchctl.transaction.files import names_in, open_directory, parent_of, remove, sync
 
 SUFFIX = ".py"
@@ -34,12 +34,12 @@ class Purged(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def purge(root: int, site: str, path: str, pycache_prefix: str | None) -> Purged:
+def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purged:
     """Remove the byte code of source ``path``.
 
     Args:
-        root: descriptor of the site.
-        site: its absolute path, which the mirror's names are made of.
+        root: where ``path`` starts.
+        site: the absolute directory that it is relative to, which the mirror's names are made of.
         path: POSIX, relative to the site; anything but a ``.py`` file has no byte code.
         pycache_prefix: absolute directory of the mirror; None: there is none.
     """

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from patchctl.errors import PatchctlError, TransactionError
 from patchctl.model.files import FileEdit
 from patchctl.transaction.bytecode import purge
+from patchctl.transaction.causes import remedy
 from patchctl.transaction.journal import Journal, Stage, encode_journal
 from patchctl.transaction.names import JOURNAL, is_state, new_transaction_id, undo_path
 from patchctl.transaction.opening import OpenSite, put_state_file, write_layout
@@ -61,8 +62,17 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
 
     step("preflight")
     facts = inspect(site, edits)
-    journal = Journal(transaction=new_transaction_id(), stage=Stage.PREPARE, edits=facts)
-    notes: list[str] = []
+    journal = Journal(
+        transaction=new_transaction_id(),
+        stage=Stage.PREPARE,
+        edits=facts,
+        grafts={top: it for top, it in site.grafts.items() if any(fact.path.split("/")[0] == top for fact in facts)},
+    )
+    notes = [
+        f"{edit.path} was a link to {edit.link.target}, which is not what it was any more: it is a file of its own now"
+        for edit, fact in zip(edits, facts, strict=True)
+        if edit.link is not None and fact.new_link is None
+    ]
     try:
         _prepare(site, journal, edits, step)
         journal = journal._replace(stage=Stage.REPLACE)
@@ -91,7 +101,7 @@ def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: 
         step(f"directories:{index}")
         make_directories(site, journal.edits[index])
         step(f"temp:{index}")
-        write_temp(site, journal.transaction, index, edit)
+        write_temp(site, journal.transaction, index, edit, journal.edits[index].new_link)
         if edit.before is not None:
             step(f"undo:{index}")
             keep_undo(site, journal.transaction, index, edit)
@@ -118,7 +128,7 @@ def _replace(
         if is_state(edit.path):
             continue
         step(f"purge:{index}")
-        purged = purge(site.root, site.site, edit.path, site.pycache_prefix)
+        purged = purge(site.root, site.directory_of(edit.path), edit.path, site.pycache_prefix)
         notes.extend(purged.notes)
         if purged.stuck:
             raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
@@ -144,7 +154,7 @@ def _give_up(site: OpenSite, journal: Journal, error: BaseException) -> tuple[st
         raise TransactionError(
             "rolled-back",
             f"the transaction failed and everything was rolled back: {_because(error)}",
-            hint="remove the cause and run the command again",
+            hint=f"{remedy(error)}, then run the command again",
         ) from error
     raise error
 
