@@ -101,6 +101,7 @@ def test_every_kind_of_step_has_a_checkpoint(start: Path, tmp_path: Path) -> Non
         "sync-prepared",
         "journal-replace",
         "replace",
+        "added",
         "deleted",
         "sync",
         "purge",

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from patchctl.cli.options import Common, DryRun, Ids, SomeIds, Wait, with_common
+from patchctl.cli.options import AllowBase, AllowEditable, Common, DryRun, Ids, SomeIds, Wait, with_common
 from patchctl.cli.runner import run
-from patchctl.commands import Clock, Place, Report
+from patchctl.commands import Allowed, Clock, Place, Report
 from patchctl.errors import UsageError
 
 
@@ -41,6 +41,8 @@ def apply(
         int | None,
         typer.Option("--max-offset", metavar="LINES", min=0, help="Refuse hunks further than this from their line."),
     ] = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -62,6 +64,7 @@ def apply(
             max_offset=max_offset,
             dry_run=dry_run,
             wait=wait,
+            allowed=Allowed(editable=allow_editable, base=allow_base),
         )
 
     run("apply", common, command)
@@ -76,6 +79,8 @@ def revert(
         str | None,
         typer.Option("--hold", metavar="REASON", help="Also keep a bare apply from bringing them back."),
     ] = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -88,7 +93,16 @@ def revert(
         if not ids and not everything:
             raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
         reason = hold_reason if hold_reason is None else _one_line(hold_reason)
-        return act(place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait)
+        return act(
+            place,
+            clock,
+            ids or (),
+            everything=everything,
+            hold=reason,
+            dry_run=dry_run,
+            wait=wait,
+            allowed=Allowed(editable=allow_editable, base=allow_base),
+        )
 
     run("revert", common, command)
 
@@ -98,6 +112,7 @@ def hold(
     common: Common,
     ids: SomeIds,
     reason: Annotated[str, typer.Option("--reason", metavar="REASON", help="Why; shown in every status.")],
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -107,24 +122,47 @@ def hold(
     run(
         "hold",
         common,
-        lambda place, clock: act(place, clock, ids, reason=_one_line(reason), dry_run=dry_run, wait=wait),
+        lambda place, clock: act(
+            place,
+            clock,
+            ids,
+            reason=_one_line(reason),
+            dry_run=dry_run,
+            wait=wait,
+            allowed=Allowed(base=allow_base),
+        ),
     )
 
 
 @with_common
-def unhold(common: Common, ids: SomeIds, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+def unhold(
+    common: Common, ids: SomeIds, allow_base: AllowBase = False, dry_run: DryRun = False, wait: Wait = 0.0
+) -> None:
     """Take holds back."""
     from patchctl.commands.hold import unhold as act
 
-    run("unhold", common, lambda place, clock: act(place, clock, ids, dry_run=dry_run, wait=wait))
+    allowed = Allowed(base=allow_base)
+    run("unhold", common, lambda place, clock: act(place, clock, ids, dry_run=dry_run, wait=wait, allowed=allowed))
 
 
 @with_common
-def retire(common: Common, ids: Ids = None, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+def retire(
+    common: Common,
+    ids: Ids = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+) -> None:
     """Take out what the installed bytes prove fixed, and record the proof; without ID whatever is due for it."""
     from patchctl.commands.retire import retire as act
 
-    run("retire", common, lambda place, clock: act(place, clock, ids or (), dry_run=dry_run, wait=wait))
+    allowed = Allowed(editable=allow_editable, base=allow_base)
+    run(
+        "retire",
+        common,
+        lambda place, clock: act(place, clock, ids or (), dry_run=dry_run, wait=wait, allowed=allowed),
+    )
 
 
 @with_common

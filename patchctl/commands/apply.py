@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -30,6 +30,7 @@ def apply(
     max_offset: int | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Bring entries in.
 
@@ -43,6 +44,7 @@ def apply(
         max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -61,6 +63,7 @@ def apply(
         max_offset=max_offset,
         dry_run=dry_run,
         wait=wait,
+        allowed=allowed,
     )
 
 

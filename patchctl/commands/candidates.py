@@ -104,6 +104,12 @@ def _add_recorded(selection: Selection, receipt: Receipt, target: Target) -> Non
     """Read and parse what was applied. One receipt that cannot be read says nothing about the others."""
     diffs = []
     for recorded in receipt.diffs:
+        obstacle = target.obstacle(recorded.distribution)
+        if obstacle is not None:
+            # Whose files those are is unknown: what is recorded stays as it is.
+            selection.problems.append(obstacle._replace(patch=receipt.id))
+            selection.unknown = True
+            return
         try:
             diffs.append(_recorded(recorded, target))
         except (PatchctlError, ValueError) as error:
@@ -139,6 +145,13 @@ def _choose_variants(selection: Selection, registry: Registry, entry: Patch, tar
     outcomes = []
     for name, variants in by_distribution.items():
         installed = target.distributions.get(name)
+        obstacle = target.obstacle(name)
+        if obstacle is not None:
+            selection.unusable = True
+            outcomes.append(MatchOutcome(rule=MatchRule.NONE, reason=obstacle.message))
+            if not selection.unknown:
+                selection.problems.append(obstacle._replace(patch=entry.id))
+            continue
         if installed is None:
             outcomes.append(MatchOutcome(rule=MatchRule.NONE, reason=f"{name} is not installed here"))
             continue

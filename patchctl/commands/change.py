@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from patchctl.commands.allowed import refuse_shared
 from patchctl.commands.draft import Draft, make_draft
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import Scene, gather
 from patchctl.errors import Outcome, PatchctlError, Problem, TransactionError
+from patchctl.target import editable_grafts
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained
 
@@ -30,6 +32,7 @@ def carry_out(
     max_offset: int | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Bring about what ``propose`` wants, or say why not.
 
@@ -43,16 +46,18 @@ def carry_out(
         max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
         dry_run: stop after planning.
         wait: seconds to wait for another patchctl.
+        allowed: which places beyond the environment's own site may be edited.
 
     Raises:
-        PatchctlError: no answer, busy, interrupted, or the transaction failed and was rolled back.
+        PatchctlError: no answer, refused as a whole, busy, interrupted, or the transaction failed and was rolled back.
     """
     scene = gather(place, assumed=assumed)
-    refuse_untrusted(scene.target.site)
+    refuse_untrusted(scene.target.site, scene.target.grafts if allowed.editable else {})
     if scene.journal is None:
-        draft = make_draft(scene, propose(scene), clock, max_offset=max_offset)
+        draft = make_draft(scene, propose(scene), clock, max_offset=max_offset, allowed=allowed)
         if draft.blocked or not draft.edits:
             return _untouched(command, scene, draft, named)
+        refuse_shared(scene, allowed)
         if dry_run:
             return _report(command, scene, draft, draft.change, named)
     elif dry_run:
@@ -61,7 +66,15 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    return _Writing(command, place, clock, propose, named, assumed, max_offset).run(scene.target.site, wait)
+    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, allowed)
+    return writing.run(scene.target.site, wait, _grafts(scene, allowed))
+
+
+def _grafts(scene: Scene, allowed: Allowed) -> Mapping[str, str]:
+    """What is opened beside the site: what may be edited, or whatever a transaction that was cut short is about."""
+    if scene.journal is not None:
+        return editable_grafts(scene.target.site)
+    return scene.target.grafts if allowed.editable else {}
 
 
 def recovery_notes(recovery: Recovery | None) -> tuple[str, ...]:
@@ -84,14 +97,17 @@ class _Writing:
         named: Sequence[str],
         assumed: Mapping[str, str] | None,
         max_offset: int | None,
+        allowed: Allowed,
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
-        self.named, self.assumed, self.max_offset = named, assumed, max_offset
+        self.named, self.assumed, self.max_offset, self.allowed = named, assumed, max_offset, allowed
+        self.grafts: Mapping[str, str] = {}
         self.recovered: tuple[Problem, ...] = ()
         self.done: tuple[Scene, Draft, Commit] | None = None
 
-    def run(self, site: str, wait: float) -> Report:
+    def run(self, site: str, wait: float, grafts: Mapping[str, str]) -> Report:
         """Lock, plan again, write, and report what is there afterwards."""
+        self.grafts = grafts
         try:
             report = self._locked(site, wait)
         except PatchctlError as error:
@@ -105,7 +121,8 @@ class _Writing:
         return report._replace(warnings=(*self.recovered, *report.warnings))
 
     def _locked(self, site: str, wait: float) -> Report:
-        with locked(site, wait=wait, pycache_prefix=self.place.pycache_prefix) as opened:
+        prefix = self.place.pycache_prefix
+        with locked(site, wait=wait, pycache_prefix=prefix, grafts=self.grafts) as opened:
             notes = recovery_notes(opened.recovered)
             self.recovered = tuple(Problem(code="recovered", message=note) for note in notes)
             # From here on a signal either stops everything before the first write, or comes too late to matter.
@@ -114,13 +131,22 @@ class _Writing:
 
     def _settled(self, opened: LockedSite, interruption: Interruption) -> Report:
         scene = gather(self.place, assumed=self.assumed)
-        draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
+        proposal = self.propose(scene)
+        draft = make_draft(scene, proposal, self.clock, max_offset=self.max_offset, allowed=self.allowed)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
+        refuse_shared(scene, self.allowed)
+        self._refuse_moved_tree(scene, draft)
         interruption.raise_if_any("nothing was written")
         commit = opened.run(draft.edits)
         self.done = (scene, draft, commit)
         return self._committed(gather(self.place), draft, commit)
+
+    def _refuse_moved_tree(self, scene: Scene, draft: Draft) -> None:
+        """An editable install that was made again elsewhere since the lock was taken would be written in the site."""
+        tops = {edit.path.partition("/")[0] for edit in draft.edits}
+        if any(self.grafts.get(top) != scene.target.grafts.get(top) for top in tops):
+            raise PatchctlError("changing", "an editable install was made again meanwhile", hint="run it again")
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:
         change = draft.change._replace(state="committed", id=commit.id)

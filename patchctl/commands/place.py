@@ -29,6 +29,21 @@ class Place(NamedTuple):
     origin: str | None = None
 
 
+class Allowed(NamedTuple):
+    """Which places beyond the environment's own site may be edited: the operator's word, for one command.
+
+    Attributes:
+        editable: files of editable installs, which lie outside the site, may be edited.
+        base: a site that belongs to the base installation may be edited.
+    """
+
+    editable: bool = False
+    base: bool = False
+
+
+NOTHING_ELSE = Allowed()
+
+
 class Clock(NamedTuple):
     """The time of the command: ``now`` in whole seconds since the epoch, ``stamp`` the same as ISO 8601 with ``Z``.
 

@@ -6,6 +6,9 @@ from patchctl.commands.change import recovery_notes
 from patchctl.commands.place import Place
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import gather, unfinished_site
+from patchctl.model import Target
+from patchctl.target import editable_grafts
+from patchctl.transaction import JournalState
 from patchctl.transaction import recover as settle
 
 
@@ -29,9 +32,18 @@ def recover(place: Place, *, dry_run: bool = False, wait: float = 0.0) -> Report
         note = f"an unfinished transaction ({journal.transaction}) is there; {verb}"
         return Report(command="recover", target=target, change=change, notes=(note,), warnings=warnings)
     # Even without a journal a killed process may have left temporary files; where there are none nothing is written.
-    recovered = None if dry_run else settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix)
+    recovered = (
+        None
+        if dry_run
+        else settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix, grafts=_grafts(target, journal))
+    )
     if recovered is None:
         return Report(command="recover", target=target, notes=("nothing to recover",), warnings=warnings)
     state = "finished" if recovered.committed else "rolled-back"
     change = Change(state=state, id=recovered.transaction, paths=recovered.paths)
     return Report(command="recover", target=target, change=change, notes=recovery_notes(recovered))
+
+
+def _grafts(target: Target, journal: JournalState | None) -> dict[str, str]:
+    """Where editable installs of the site have their packages: the transaction may have been about them."""
+    return {} if journal is None else editable_grafts(target.site)

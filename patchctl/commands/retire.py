@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -16,7 +16,15 @@ from patchctl.model import FixRole, ProvenFix, Retirement
 from patchctl.verdict import Action, Assessment, Need
 
 
-def retire(place: Place, clock: Clock, ids: Sequence[str] = (), *, dry_run: bool = False, wait: float = 0.0) -> Report:
+def retire(
+    place: Place,
+    clock: Clock,
+    ids: Sequence[str] = (),
+    *,
+    dry_run: bool = False,
+    wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
+) -> Report:
     """Retire entries.
 
     Args:
@@ -25,6 +33,7 @@ def retire(place: Place, clock: Clock, ids: Sequence[str] = (), *, dry_run: bool
         ids: entries to retire; naming one whose fixes are not all proven is refused. Empty: every one that is due.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -51,7 +60,7 @@ def retire(place: Place, clock: Clock, ids: Sequence[str] = (), *, dry_run: bool
             ),
         )
 
-    return carry_out("retire", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+    return carry_out("retire", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, allowed=allowed)
 
 
 def _refusal(found: Assessment) -> Problem | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
 from patchctl.commands.hold import with_holds
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -24,6 +24,7 @@ def revert(
     hold: str | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Take entries out.
 
@@ -35,6 +36,7 @@ def revert(
         hold: reason for which they stay out from now on.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -54,7 +56,7 @@ def revert(
             notes=tuple(notes),
         )
 
-    return carry_out("revert", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+    return carry_out("revert", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, allowed=allowed)
 
 
 def _all(scene: Scene, distribution: str | None) -> list[str]:

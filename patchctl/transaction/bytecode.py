@@ -1,12 +1,13 @@
 """Removes byte code compiled from a source that changed, so that no interpreter runs the old text.
 
 By descriptor, never through a link, on the source's own file system, and only names that an interpreter gives: every
-tag and optimisation level, the sourceless sibling, and the mirror below a pycache prefix. Compiling is not here.
+tag and optimisation level, the sourceless sibling, and the mirror below a pycache prefix. Compiling is in ``compiled``.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -18,20 +19,39 @@ SUFFIX = ".py"
 CACHE = "__pycache__"
 _HEADER = slice(4, 8)  # of a .pyc: flags, little-endian (PEP 552)
 _FLAGS = 0b11
+_PERMISSIONS = 0o777
 _UNCHECKED_HASH = 0b01
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Purged(NamedTuple):
-    """What a purge could not do.
+class Unchecked(NamedTuple):
+    """Byte code with an unchecked hash that was removed: an interpreter would have run it without a look at the source.
 
     Attributes:
+        path: of its source, POSIX, relative to the site.
+        name: its name in ``__pycache__``.
+        mode: its permission bits.
+        owner: its (uid, gid).
+    """
+
+    path: str
+    name: str
+    mode: int
+    owner: tuple[int, int]
+
+
+class Purged(NamedTuple):
+    """What a purge could not do, and what it took away that may be made anew.
+
+    Attributes:
+        unchecked: byte code with unchecked hashes that lay beside the source and is gone.
         stuck: files of byte code that stay and that an interpreter would run without looking at the source.
         notes: sentences about byte code that stays but is checked against the source before it runs, or may be.
     """
 
     stuck: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
 
 
 def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purged:
@@ -48,17 +68,30 @@ def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purge
     stem = path.rpartition("/")[2].removesuffix(SUFFIX)
     stuck: list[str] = []
     notes: list[str] = []
+    unchecked: list[Unchecked] = []
     try:
         with parent_of(root, path) as (parent, _):
             _purge_names(parent, [f"{stem}.pyc"], path, stuck, notes)
             with _cache(parent, path, notes) as cache:
                 if cache is not None:
+                    unchecked += _unchecked(cache, _compiled(cache, stem), path)
                     _purge_names(cache, _compiled(cache, stem), path, stuck, notes)
     except FileNotFoundError:
         pass  # its directory is gone, and the byte code with it
     if pycache_prefix is not None:
         _purge_mirror(pycache_prefix, site, path, stem, stuck, notes)
-    return Purged(stuck=tuple(stuck), notes=tuple(notes))
+    return Purged(stuck=tuple(stuck), notes=tuple(notes), unchecked=tuple(it for it in unchecked if not stuck))
+
+
+def _unchecked(cache: int, names: list[str], path: str) -> Iterator[Unchecked]:
+    for name in names:
+        try:
+            status = os.stat(name, dir_fd=cache, follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_size > _HEADER.stop and _runs_unchecked(cache, name):
+            mode = stat.S_IMODE(status.st_mode) & _PERMISSIONS
+            yield Unchecked(path=path, name=name, mode=mode, owner=(status.st_uid, status.st_gid))
 
 
 def remove_empty_cache(directory: int) -> None:

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from patchctl.errors import PatchctlError, TransactionError
 from patchctl.model.files import FileEdit
-from patchctl.transaction.bytecode import purge
+from patchctl.transaction.bytecode import Unchecked, purge
 from patchctl.transaction.causes import remedy
+from patchctl.transaction.compiled import compile_again
 from patchctl.transaction.journal import Journal, Stage, encode_journal
 from patchctl.transaction.names import JOURNAL, is_state, new_transaction_id, undo_path
-from patchctl.transaction.opening import OpenSite, put_state_file, write_layout
+from patchctl.transaction.opening import OpenSite, drop_tmp, put_state_file, sweep, write_layout
 from patchctl.transaction.preflight import inspect
 from patchctl.transaction.settle import finish, settle
 from patchctl.transaction.signals import Interruption
@@ -77,13 +78,28 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
         _prepare(site, journal, edits, step)
         journal = journal._replace(stage=Stage.REPLACE)
         _put_journal(site, journal, step, "journal-replace")
-        _replace(site, journal, edits, step, notes)
+        unchecked = _replace(site, journal, edits, step, notes)
     except BaseException as error:
         notes.extend(_give_up(site, journal, error))
     else:
-        notes.extend(finish(site, journal))
+        notes.extend(_finish(site, journal, unchecked))
     created = dict.fromkeys(directory for fact in facts for directory in reversed(fact.created))
     return Commit(id=journal.transaction, paths=journal.paths, created=tuple(created), notes=tuple(notes))
+
+
+def _finish(site: OpenSite, journal: Journal, unchecked: Sequence[Unchecked]) -> tuple[str, ...]:
+    """Clean up, then make anew what may be: a death in between costs time at an import, nothing else."""
+    notes = finish(site, journal)
+    if not unchecked or notes:
+        return notes
+    try:
+        site.checkpoint("finish-compile")
+        notes = compile_again(site, journal.transaction, unchecked)
+        drop_tmp(site, journal.transaction)
+        sweep(site)
+    except Exception as error:
+        return (*notes, f"byte code was removed and not made anew: {error}")
+    return notes
 
 
 def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None]) -> None:
@@ -117,7 +133,9 @@ def _put_journal(site: OpenSite, journal: Journal, step: Callable[[str], None], 
 
 def _replace(
     site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None], notes: list[str]
-) -> None:
+) -> tuple[Unchecked, ...]:
+    """Replace every file, the ledger last; returns the byte code that may be made anew afterwards."""
+    unchecked: list[Unchecked] = []
     *files, ledger = edits
     for index, edit in enumerate(files):
         step(f"replace:{index}")
@@ -130,10 +148,12 @@ def _replace(
         step(f"purge:{index}")
         purged = purge(site.root, site.directory_of(edit.path), edit.path, site.pycache_prefix)
         notes.extend(purged.notes)
+        unchecked.extend(purged.unchecked)
         if purged.stuck:
             raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
     step("ledger")
     put_in_place(site, journal.transaction, len(files), ledger)
+    return tuple(unchecked)
 
 
 def _give_up(site: OpenSite, journal: Journal, error: BaseException) -> tuple[str, ...]:
