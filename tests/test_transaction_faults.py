@@ -107,8 +107,8 @@ def test_every_kind_of_step_has_a_checkpoint(start: Path, tmp_path: Path) -> Non
         "purge",
         "ledger",
         "finish-sync",
-        "finish-prune",
         "finish-temps",
+        "finish-prune",
         "finish-journal",
         "finish-undo",
     ]

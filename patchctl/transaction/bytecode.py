@@ -45,6 +45,7 @@ class Purged(NamedTuple):
 
     Attributes:
         unchecked: byte code with unchecked hashes that lay beside the source and is gone.
+        errno: of the first error that left something stuck; 0: nothing is.
         stuck: files of byte code that stay and that an interpreter would run without looking at the source.
         notes: sentences about byte code that stays but is checked against the source before it runs, or may be.
     """
@@ -52,6 +53,7 @@ class Purged(NamedTuple):
     stuck: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
+    errno: int = 0
 
 
 def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purged:
@@ -66,7 +68,7 @@ def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purge
     if not path.endswith(SUFFIX):
         return Purged()
     stem = path.rpartition("/")[2].removesuffix(SUFFIX)
-    stuck: list[str] = []
+    stuck: list[tuple[int, str]] = []
     notes: list[str] = []
     unchecked: list[Unchecked] = []
     try:
@@ -80,7 +82,12 @@ def purge(root: Root, site: str, path: str, pycache_prefix: str | None) -> Purge
         pass  # its directory is gone, and the byte code with it
     if pycache_prefix is not None:
         _purge_mirror(pycache_prefix, site, path, stem, stuck, notes)
-    return Purged(stuck=tuple(stuck), notes=tuple(notes), unchecked=tuple(it for it in unchecked if not stuck))
+    return Purged(
+        stuck=tuple(words for _, words in stuck),
+        notes=tuple(notes),
+        unchecked=() if stuck else tuple(unchecked),
+        errno=stuck[0][0] if stuck else 0,
+    )
 
 
 def _unchecked(cache: int, names: list[str], path: str) -> Iterator[Unchecked]:
@@ -135,14 +142,14 @@ def _cache(parent: int, path: str, notes: list[str]) -> Iterator[int | None]:
         os.close(cache)
 
 
-def _purge_names(directory: int, names: list[str], path: str, stuck: list[str], notes: list[str]) -> None:
+def _purge_names(directory: int, names: list[str], path: str, stuck: list[tuple[int, str]], notes: list[str]) -> None:
     removed = False
     for name in names:
         try:
             removed |= remove(directory, name)
         except OSError as error:
             if _runs_unchecked(directory, name):
-                stuck.append(f"{name}, byte code of {path}, cannot be removed: {error.strerror}")
+                stuck.append((error.errno or 0, f"{name}, byte code of {path}, cannot be removed: {error.strerror}"))
             else:
                 notes.append(f"{name}, byte code of {path}, stays ({error.strerror}); the next import renews it")
     if removed:
@@ -164,7 +171,7 @@ def _runs_unchecked(directory: int, name: str) -> bool:
     return flags & _FLAGS == _UNCHECKED_HASH
 
 
-def _purge_mirror(prefix: str, site: str, path: str, stem: str, stuck: list[str], notes: list[str]) -> None:
+def _purge_mirror(prefix: str, site: str, path: str, stem: str, stuck: list[tuple[int, str]], notes: list[str]) -> None:
     """The mirror of ``/site/pkg/mod.py`` is ``PREFIX/site/pkg/mod.TAG.pyc``; a linked site may be spelt either way."""
     try:
         top = open_root(prefix)

@@ -150,7 +150,7 @@ def _replace(
         notes.extend(purged.notes)
         unchecked.extend(purged.unchecked)
         if purged.stuck:
-            raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
+            raise OSError(purged.errno or errno.EACCES, "; ".join(purged.stuck), edit.path)
     step("ledger")
     put_in_place(site, journal.transaction, len(files), ledger)
     return tuple(unchecked)

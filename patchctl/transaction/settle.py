@@ -84,8 +84,9 @@ def finish(site: OpenSite, journal: Journal) -> tuple[str, ...]:
     notes: list[str] = []
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("finish-sync", partial(sync, site.state)),
-        ("finish-prune", partial(_prune, site, journal, notes)),
+        # The copy of an old file may be all that is left in a directory that goes.
         ("finish-temps", partial(_drop_temps, site, journal)),
+        ("finish-prune", partial(_prune, site, journal, notes)),
         ("finish-journal", partial(_drop_journal, site)),
         ("finish-undo", partial(_drop_undo, site, journal)),
     )

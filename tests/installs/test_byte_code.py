@@ -152,7 +152,7 @@ def test_c12_without_it_a_prefix_is_safe_by_the_new_time_of_the_source(desk: Des
     assert fresh_python(desk.site, SHOW, **environ) == "1"
 
 
-def test_an_older_interpreter_of_the_target_runs_the_new_text_too(desk: Desk) -> None:
+def test_another_interpreter_of_the_target_runs_the_new_text_too(desk: Desk) -> None:
     other = next((it for it in Path("/usr/bin").glob("python3.*") if it.name[7:].replace(".", "").isdigit()), None)
     if other is None or os.path.realpath(other) == os.path.realpath(sys.executable):
         pytest.skip("there is no other interpreter here")
