@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,32 @@ def _skip_without_wheel() -> Generator[None, object, object]:
         return (yield)
     except WheelUnavailableError as error:
         pytest.skip(str(error))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which scenarios (tests called ``test_cNN_...``) ran, and which were skipped and why."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    lines = list(scenario_lines(report for report in reports if isinstance(report, pytest.TestReport)))
+    if lines:
+        terminalreporter.section("scenarios")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+def scenario_lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
+    """Yield one line for each scenario: how many of its tests passed and failed, and each reason for a skip."""
+    counts: dict[str, dict[str, int]] = {}
+    for report in reports:
+        found = re.search(r"::test_c(\d\d)_", report.nodeid)
+        if found is None or (report.when != "call" and report.passed):
+            continue
+        words: str = report.outcome
+        if report.skipped and isinstance(report.longrepr, tuple):
+            words += f" ({report.longrepr[2].removeprefix('Skipped: ')})"
+        told = counts.setdefault(f"C{int(found[1])}", {})
+        told[words] = told.get(words, 0) + 1
+    for name in sorted(counts, key=lambda it: int(it[1:])):
+        yield f"{name}: " + ", ".join(f"{number} {words}" for words, number in sorted(counts[name].items()))
 
 
 @pytest.fixture

@@ -274,7 +274,10 @@ def file_at(path: str) -> Change:
         (in_file("base_link", {"target": "a\0b", "mtime_ns": 0}), "files['vllm/b.py'].base_link.target"),
         (in_file("base_link", {"target": "x" * 5000, "mtime_ns": 0}), "files['vllm/b.py'].base_link.target"),
         (in_file("base_link", {"target": "x"}), "files['vllm/b.py'].base_link.mtime_ns"),
-        (in_file("base_xattrs", {"security.capability": "00"}), "files['vllm/b.py'].base_xattrs['security.capability']"),
+        (
+            in_file("base_xattrs", {"security.capability": "00"}),
+            "files['vllm/b.py'].base_xattrs['security.capability']",
+        ),
         (in_file("base_xattrs", {"trusted.x": "00"}), "files['vllm/b.py'].base_xattrs['trusted.x']"),
         (in_file("base_xattrs", {"user.x": "0"}), "files['vllm/b.py'].base_xattrs['user.x']"),
         (in_file("base_xattrs", {"user.x": "00" * 70_000}), "files['vllm/b.py'].base_xattrs"),

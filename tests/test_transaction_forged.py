@@ -289,7 +289,11 @@ LAST = JournalEdit(path=".patchctl/ledger.json", before=None, after=SHA)
 
 
 @settings(deadline=None)
-@given(edits=st.lists(EDITS, unique_by=lambda edit: edit.path, max_size=4), stage=st.sampled_from(Stage), grafted=st.booleans())
+@given(
+    edits=st.lists(EDITS, unique_by=lambda edit: edit.path, max_size=4),
+    stage=st.sampled_from(Stage),
+    grafted=st.booleans(),
+)
 def test_a_journal_reads_back_as_it_was_written(edits: list[JournalEdit], stage: Stage, grafted: bool) -> None:
     grafts = {"pkg": "/src/tree"} if grafted else {}
     journal = Journal(transaction="0a" * 16, stage=stage, edits=(*edits, LAST), grafts=grafts)

@@ -82,7 +82,17 @@ def select(
     """
     if entry is not None:
         receipt = next((held for held in ledger.receipts if held.id == entry.id), None)
-    selection = Selection(id=entry.id if entry is not None else receipt_id(receipt), entry=entry, receipt=receipt)
+    known = entry if entry is not None else receipt
+    if known is None:
+        raise ValueError("neither an entry nor a receipt")
+    selection = Selection(id=known.id, entry=entry, receipt=receipt)
+    names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
+    for name in (*(entry.distributions if entry is not None else ()), *names):
+        if (obstacle := target.obstacle(name)) is not None:
+            # Whose files those are is unknown: nothing of it is judged, and what is recorded stays as it is.
+            selection.problems.append(obstacle._replace(patch=selection.id))
+            selection.unusable, selection.unknown = True, receipt is not None
+            return selection
     if receipt is not None:
         _add_recorded(selection, receipt, target)
         if assumed is None and receipt.assumed is not None and not _rebuilt(receipt, target):
@@ -93,23 +103,10 @@ def select(
     return selection
 
 
-def receipt_id(receipt: Receipt | None) -> str:
-    """Return the id of a receipt that must be there."""
-    if receipt is None:
-        raise ValueError("neither an entry nor a receipt")
-    return receipt.id
-
-
 def _add_recorded(selection: Selection, receipt: Receipt, target: Target) -> None:
     """Read and parse what was applied. One receipt that cannot be read says nothing about the others."""
     diffs = []
     for recorded in receipt.diffs:
-        obstacle = target.obstacle(recorded.distribution)
-        if obstacle is not None:
-            # Whose files those are is unknown: what is recorded stays as it is.
-            selection.problems.append(obstacle._replace(patch=receipt.id))
-            selection.unknown = True
-            return
         try:
             diffs.append(_recorded(recorded, target))
         except (PatchctlError, ValueError) as error:
@@ -145,13 +142,6 @@ def _choose_variants(selection: Selection, registry: Registry, entry: Patch, tar
     outcomes = []
     for name, variants in by_distribution.items():
         installed = target.distributions.get(name)
-        obstacle = target.obstacle(name)
-        if obstacle is not None:
-            selection.unusable = True
-            outcomes.append(MatchOutcome(rule=MatchRule.NONE, reason=obstacle.message))
-            if not selection.unknown:
-                selection.problems.append(obstacle._replace(patch=entry.id))
-            continue
         if installed is None:
             outcomes.append(MatchOutcome(rule=MatchRule.NONE, reason=f"{name} is not installed here"))
             continue

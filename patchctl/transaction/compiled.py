@@ -33,9 +33,8 @@ def compile_again(site: OpenSite, transaction: str, removed: Sequence[Unchecked]
         except OSError as error:
             reason = error.strerror or str(error)
         if reason is not None:
-            notes.append(
-                f"{item.name}, byte code of {item.path} with an unchecked hash, is gone and was not made anew ({reason})"
-            )
+            what = f"{item.name}, byte code of {item.path} with an unchecked hash"
+            notes.append(f"{what}, is gone and was not made anew ({reason})")
     return tuple(notes)
 
 

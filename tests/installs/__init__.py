@@ -1,1 +1,1 @@
-"""Real installations and what must hold on them: one file a theme; numbers are those of the scenarios in safety."""
+"""Real installations and what must hold on them, one file a theme; ``test_cNN_...`` is scenario NN."""

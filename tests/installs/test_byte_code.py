@@ -30,7 +30,7 @@ def cached(desk: Desk) -> dict[str, bytes]:
 def compile_as(desk: Desk, mode: str, level: int = 0) -> Path:
     kind = py_compile.PycInvalidationMode[mode]
     made = py_compile.compile(str(desk.site / PATH), invalidation_mode=kind, optimize=level, doraise=True)
-    return Path(made)
+    return Path(str(made))
 
 
 def test_c10_a_patch_of_the_same_size_taken_in_and_out_within_a_second(desk: Desk) -> None:

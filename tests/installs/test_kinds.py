@@ -298,7 +298,7 @@ def test_c07_real_editable_installs(tmp_path: Path, backend: str, src: bool) -> 
     assert desk.run("apply").code == 1
     assert desk.run("apply", "--allow-editable").code == 0
     assert (top / PATH).read_bytes() == PATCHED
-    show = [python, "-c", "import small.a; print(small.a.VALUE)"]
+    show = [str(python), "-c", "import small.a; print(small.a.VALUE)"]
     found = subprocess.run(show, capture_output=True, text=True, check=True, env=clean_environ(), cwd="/")
     assert found.stdout == "2\n"
     assert desk.run("revert", "--all", "--allow-editable").code == 0

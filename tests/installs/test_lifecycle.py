@@ -85,7 +85,7 @@ def test_c15_an_upgrade_that_ships_the_added_file_keeps_it_on_revert(tmp_path: P
 
 def every_kind(where: Path) -> Desk:
     """Make a site of odd files: modes, times with nanoseconds, before 1970 and far ahead."""
-    files = {
+    files: dict[str, bytes | Content] = {
         "small/__init__.py": b"",
         PATH: Content(data=BASE, mode=0o640, mtime=1_600_000_000.25),
         "small/old.py": Content(data=FILES["small/old.py"], mode=0o700, mtime=-86_400.5),
@@ -119,7 +119,6 @@ def test_c17_owner_and_group_are_as_before_also_of_a_file_that_was_deleted(tmp_p
     # The site is root's, the package a service's: what comes back belongs to whom its directory does.
     for path in (desk.site / "small", *(desk.site / "small").rglob("*")):
         os.chown(path, 12345, 54321)
-        os.chmod(path, path.stat().st_mode)
     both_ways(desk)
 
 

@@ -14,8 +14,8 @@ from patchctl.transaction import recover
 from tests.installs.making import BASE, FILES, NEW, PATCHED, PATH, Uv, desk_on, fresh_python, make_wheel
 from tests.running import Desk, tree
 from tests.sites import install, make_site, write
-from tests.transaction_tree import do_not_wait_for_the_disk, in_child, ledger, litter, run
 from tests.test_transaction_calls import number_of_calls, watch
+from tests.transaction_tree import do_not_wait_for_the_disk, in_child, ledger, litter, run
 
 ADDED = "small/new/fresh.py"
 
