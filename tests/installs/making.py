@@ -1,4 +1,4 @@
-"""What the scenarios install and how: a small wheel, real uv, a fresh interpreter that decides everything for itself."""
+"""What the scenarios install and how: a small wheel, real uv, and a fresh interpreter with nothing decided for it."""
 
 from __future__ import annotations
 
