@@ -280,7 +280,7 @@ def file_at(path: str) -> Change:
         ),
         (in_file("base_xattrs", {"trusted.x": "00"}), "files['vllm/b.py'].base_xattrs['trusted.x']"),
         (in_file("base_xattrs", {"user.x": "0"}), "files['vllm/b.py'].base_xattrs['user.x']"),
-        (in_file("base_xattrs", {"user.x": "00" * 70_000}), "files['vllm/b.py'].base_xattrs"),
+        (in_file("base_xattrs", {"user.x": "00" * 1_100_000}), "files['vllm/b.py'].base_xattrs"),
         (in_file("created_dirs", "vllm"), "files['vllm/b.py'].created_dirs"),
         (in_file("created_dirs", ["other"]), "files['vllm/b.py'].created_dirs[0]"),
         (in_file("created_dirs", ["vllm", "vll"]), "files['vllm/b.py'].created_dirs[1]"),

@@ -18,7 +18,7 @@ FORMAT = 1
 SIZE_LIMIT = 16 << 20
 _PERMISSIONS = 0o777
 _LONGEST_LINK = 4096
-_XATTRS_LIMIT = 1 << 16
+_XATTRS_LIMIT = 1 << 20
 
 
 def decode_ledger(data: bytes) -> LedgerState:

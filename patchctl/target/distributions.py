@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from patchctl.disk import Root, Roots, opened_roots, read_below, read_linked
 from patchctl.errors import TargetError
 from patchctl.model.target import Distribution, row_sha256
-from patchctl.target.conda import conda_record
 from patchctl.target.holdings import Holding, normal_name, read_info
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import fingerprint, is_metadata, parse_record
-from patchctl.target.redirects import Redirect, read_redirect
+
+if TYPE_CHECKING:
+    from patchctl.target.redirects import Redirect
 
 _CODE = (".py", ".so", ".pyd")
 _SMALL = 1 << 20
@@ -48,10 +50,12 @@ def _read(site: str, root_fd: int, holding: Holding) -> Distribution:
     record = None if listed is None else parse_record(listed)
     oracle = "RECORD"
     if record is None:
+        from patchctl.target.conda import conda_record  # late, as everything that most installs do not need
+
         record, oracle = conda_record(site, holding.info), "conda-meta"
     installer = read_info(root_fd, holding.info, "INSTALLER") if below else None
     editable = _is_editable(root_fd, holding, record)
-    redirect = _redirect(site, root_fd, holding, record) if editable else Redirect(grafts={})
+    redirect = _redirect(site, root_fd, holding, record) if editable else None
     return Distribution(
         name=holding.name,
         build=holding.build,
@@ -59,10 +63,10 @@ def _read(site: str, root_fd: int, holding: Holding) -> Distribution:
         installer=(installer or b"").decode("utf-8", "replace").strip() or None,
         record=record,
         fingerprint=None if record is None else fingerprint(record),
-        source_build=_source_build(site, root_fd, holding.name, record, redirect),
+        source_build=_source_build(site, root_fd, holding.name, record, redirect.grafts if redirect else {}),
         editable=editable,
-        grafts=redirect.grafts,
-        obstacle=redirect.obstacle,
+        grafts=redirect.grafts if redirect else {},
+        obstacle=redirect.obstacle if redirect else None,
         oracle=oracle if record is not None else "RECORD",
     )
 
@@ -79,12 +83,14 @@ def _read_egg_link(site: str, root_fd: int, holding: Holding) -> Distribution:
     finally:
         os.close(tree_fd)
     tops = _words(stated) or [holding.name.replace("-", "_")]
+    from patchctl.target.redirects import read_redirect
+
     redirect = read_redirect(site, root_fd, holding.info, [holding.info], tops)
     return Distribution(
         name=holding.name,
         build=holding.build,
         info=holding.info,
-        source_build=_source_build(site, root_fd, holding.name, None, redirect),
+        source_build=_source_build(site, root_fd, holding.name, None, redirect.grafts),
         editable=True,
         grafts=redirect.grafts,
         obstacle=redirect.obstacle,
@@ -93,6 +99,8 @@ def _read_egg_link(site: str, root_fd: int, holding: Holding) -> Distribution:
 
 def _redirect(site: str, root_fd: int, holding: Holding, record: Mapping[str, str | None] | None) -> Redirect:
     """Find where the modules of an editable dist-info (or egg-info) really are."""
+    from patchctl.target.redirects import read_redirect
+
     if record is not None:
         files = [row for row in record if "/" not in row]
     else:
@@ -127,13 +135,13 @@ def parse_source_version(data: bytes) -> str | None:
 
 
 def _source_build(
-    site: str, root_fd: int, name: str, record: Mapping[str, str | None] | None, redirect: Redirect
+    site: str, root_fd: int, name: str, record: Mapping[str, str | None] | None, grafts: Mapping[str, str]
 ) -> str | None:
     """Return what the import package's ``_version.py`` states; a second opinion, so unreadable is the same as none."""
     usual = f"{name.replace('-', '_')}/_version.py"
-    if redirect.grafts:
+    if grafts:
         try:
-            with opened_roots(site, redirect.grafts) as roots:
+            with opened_roots(site, grafts) as roots:
                 return _stated_version(roots, usual, None)
         except OSError:
             return None

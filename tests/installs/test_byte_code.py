@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import py_compile
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from tests.installs.making import BASE, FILES, PATCHED, PATH, clean_environ, desk_on, fresh_python
 from tests.running import Desk
 from tests.sites import make_site
+from tests.transaction_tree import in_child, litter
 
 SHOW = "import small.a; print(small.a.VALUE)"
 TAG = sys.implementation.cache_tag
@@ -73,6 +75,25 @@ def test_c11_unchecked_byte_code_is_made_anew_in_the_same_mode(desk: Desk, level
         assert fresh_python(desk.site, SHOW, *options) == value
         assert made.read_bytes() == kept
     assert not (desk.site / ".patchctl/tmp").exists()
+
+
+def test_c11_a_kill_while_it_is_made_anew_costs_time_at_an_import_and_nothing_else(desk: Desk) -> None:
+    made = compile_as(desk, "UNCHECKED_HASH")
+
+    def attempt() -> None:
+        def at(event: str, arguments: tuple[object, ...]) -> None:
+            if event == "os.rename" and str(arguments[1]) == made.name:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(at)
+        desk.run("apply")
+
+    assert in_child(attempt) == -signal.SIGKILL
+    assert not made.exists()
+    assert desk.run("check").code == 0
+    assert fresh_python(desk.site, SHOW) == "2"
+    assert desk.run("recover").code == 0
+    assert litter(desk.site) == []
 
 
 def test_c11_checked_hashes_are_simply_removed(desk: Desk) -> None:

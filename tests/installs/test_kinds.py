@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -197,30 +199,32 @@ def test_c07_a_kill_over_a_source_tree_is_recovered_without_the_flag(editable: t
 
 
 def killed(desk: Desk, *options: str) -> None:
-    """Run ``apply`` in a process that is killed after the first file was replaced."""
-    import signal
+    """Run ``apply`` in a process that is killed when all files are replaced, and the ledger is not."""
 
     def attempt() -> None:
-        def hook(event: str, arguments: tuple[object, ...]) -> None:
-            if event == "os.rename" and str(arguments[1]) == "ledger.json":
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(hook)
+        sys.addaudithook(kill_at_the_ledger)
         desk.run("apply", *options)
 
     assert in_child(attempt) == -9
+
+
+def kill_at_the_ledger(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "os.rename" and str(arguments[1]) == "ledger.json":
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_c07_a_journal_alone_never_leads_out_of_the_site(editable: tuple[Desk, Path], tmp_path: Path) -> None:
     desk, source = editable
     killed(desk, "--allow-editable")
     elsewhere = tmp_path / "elsewhere"
-    source.rename(elsewhere)
+    shutil.copytree(source, elsewhere)
     journal = desk.site / ".patchctl/journal.json"
     journal.write_text(journal.read_text().replace(str(source), str(elsewhere)))
-    before = tree(elsewhere)
-    assert desk.run("recover").code == 4
-    assert tree(elsewhere) == before
+    before = tree(elsewhere), tree(source)
+    done = desk.run("recover")
+    assert done.code == 4
+    assert str(elsewhere) in done.err
+    assert (tree(elsewhere), tree(source)) == before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to own another user's files")
@@ -284,6 +288,18 @@ def test_c07_a_package_that_is_in_the_site_as_well_is_refused(editable: tuple[De
     assert tree(source) == before
 
 
+def test_c07_an_editable_install_does_not_stop_the_others(editable: tuple[Desk, Path]) -> None:
+    desk, source = editable
+    install(desk.site, {"big/b.py": BASE}, name="big", build="2.0")
+    assert desk.registry is not None
+    add_entry(desk.registry, "other", make_diff({"big/b.py": (BASE, PATCHED)}), distribution="big")
+    done = desk.json("apply")
+    assert done.code == 1
+    assert [(it["code"], it["patch"]) for it in done.document["errors"]] == [("editable-install", "fix")]
+    assert (desk.site / "big/b.py").read_bytes() == PATCHED
+    assert (source / PATH).read_bytes() == BASE
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "src"), [("setuptools", False), ("setuptools", True), ("hatchling", True)])
 def test_c07_real_editable_installs(tmp_path: Path, backend: str, src: bool) -> None:
@@ -342,6 +358,22 @@ def test_c08_with_the_flag_the_base_is_patched_and_put_back(tmp_path: Path, base
     assert shared(tmp_path, "apply").code == 0, "nothing to do needs no flag"
     assert shared(tmp_path, "revert", "--all").code == 1
     assert shared(tmp_path, "revert", "--all", "--allow-base").code == 0
+    assert tree(base) == before
+
+
+def test_c08_a_kill_in_the_base_is_seen_and_settled_from_the_environment(tmp_path: Path, base: Path) -> None:
+    before = tree(base)
+    env = {"VIRTUAL_ENV": str(tmp_path / "env")}
+    registry = str(tmp_path / "registry-small")
+
+    def attempt() -> None:
+        sys.addaudithook(kill_at_the_ledger)
+        patchctl("apply", "--allow-base", "--registry", registry, env=env)
+
+    assert in_child(attempt) == -9
+    assert tree(base) != before
+    assert shared(tmp_path, "check").code == 4
+    assert shared(tmp_path, "recover").code == 0
     assert tree(base) == before
 
 

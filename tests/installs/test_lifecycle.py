@@ -157,6 +157,18 @@ def test_times_before_1970_and_beyond_2262_are_no_trouble(tmp_path: Path, second
     assert fresh < 4_000_000_000 * 10**9, "a file from the far future does not take the clock along"
 
 
+@pytest.mark.parametrize("ahead", [0, 1 << 32])
+def test_new_content_never_has_the_second_of_the_old_as_byte_code_counts_it(tmp_path: Path, ahead: int) -> None:
+    """Byte code keeps 32 bits of the time; the clock says just the second that the file has."""
+    desk = every_kind(tmp_path)
+    second = 1_600_000_000 + ahead
+    os.utime(desk.site / PATH, (second, second))
+    if (desk.site / PATH).stat().st_mtime != second:
+        pytest.skip("this file system has no such times")
+    assert desk.run("apply", env={"SOURCE_DATE_EPOCH": "1600000000"}).code == 0
+    assert (desk.site / PATH).stat().st_mtime == 1_600_000_001
+
+
 def test_an_added_file_never_replaces_one_that_came_meanwhile(tmp_path: Path) -> None:
     from patchctl.errors import RefusedError
     from tests.transaction_tree import add, ledger, litter, make_tree, modify, picture, run

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from patchctl.errors import RefusedError, TransactionError
 from patchctl.model import EditKind, FileEdit, Link
 from patchctl.transaction import recover
 from tests.installs.making import BASE, FILES, NEW, PATCHED, PATH, Uv, desk_on, fresh_python, make_wheel
 from tests.running import Desk, tree
 from tests.sites import install, make_site, write
 from tests.test_transaction_calls import number_of_calls, watch
-from tests.transaction_tree import do_not_wait_for_the_disk, in_child, ledger, litter, run
+from tests.transaction_tree import do_not_wait_for_the_disk, in_child, kill_at, ledger, litter, run
 
 ADDED = "small/new/fresh.py"
 
@@ -305,6 +306,71 @@ def test_a_transaction_over_links_killed_before_any_call_is_all_old_or_all_new(
         assert litter(site) == [], call
         assert tree(cache) == kept
     assert seen == {False, True}
+
+
+@pytest.mark.parametrize("undo", ["kept", "lost"])
+def test_a_recovery_over_links_killed_before_any_call_is_done_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undo: str
+) -> None:
+    do_not_wait_for_the_disk(monkeypatch)
+    cache = tmp_path / "cache"
+    start = linked_tree(tmp_path / "start", cache)
+    site = tmp_path / "site"
+
+    def half_done() -> None:
+        shutil.rmtree(site, ignore_errors=True)
+        shutil.copytree(start, site, symlinks=True)
+        in_child(lambda: run(site, the_edits(cache), kill_at("ledger")))
+        if undo == "lost":
+            shutil.rmtree(site / ".patchctl/tmp")
+
+    def attempt(call: int) -> None:
+        watch(call, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        recover(str(site))
+
+    half_done()
+    total = number_of_calls(site, lambda: recover(str(site)))
+    old, kept = tree(start), tree(cache)
+    assert tree(site) == old
+    for call in range(1, total + 1, 2):
+        half_done()
+        assert in_child(lambda call=call: attempt(call)) == -signal.SIGKILL  # type: ignore[misc]
+        recover(str(site))
+        assert tree(site) == old, call
+        assert litter(site) == [], call
+        assert tree(cache) == kept
+
+
+def test_a_link_that_somebody_turned_into_another_meanwhile_is_kept_and_all_others_go_back(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    site = linked_tree(tmp_path / "start", cache)
+    old = tree(site)
+
+    def meddle(step: str) -> None:
+        if step == "replace:2":
+            (site / "pkg/c.py").unlink()
+            (site / "pkg/c.py").symlink_to(cache / "d.py")
+
+    with pytest.raises(RefusedError) as caught:
+        run(site, the_edits(cache), meddle)
+    assert caught.value.problem.code == "changed-meanwhile"
+    assert (site / "pkg/c.py").readlink() == cache / "d.py"
+    assert {path: it for path, it in tree(site).items() if path != "pkg/c.py"} == {
+        path: it for path, it in old.items() if path != "pkg/c.py"
+    }
+    assert litter(site) == []
+
+
+def test_a_link_that_somebody_changed_after_the_death_is_never_overwritten(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    site = linked_tree(tmp_path / "start", cache)
+    in_child(lambda: run(site, the_edits(cache), kill_at("ledger")))
+    (site / "pkg/b.py").unlink()
+    (site / "pkg/b.py").symlink_to(cache / "a.py")
+    with pytest.raises(TransactionError) as caught:
+        recover(str(site))
+    assert caught.value.problem.code == "foreign-edit"
+    assert (site / "pkg/b.py").readlink() == cache / "a.py"
 
 
 @pytest.mark.parametrize("lost", [False, True])

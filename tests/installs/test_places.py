@@ -196,6 +196,27 @@ def test_c22_a_bind_mounted_directory_is_patched_where_it_is(tmp_path: Path) -> 
 
 
 @root_only
+def test_c22_a_mount_on_the_file_under_another_name_of_the_site_is_rolled_back_with_a_remedy(tmp_path: Path) -> None:
+    """Mounts are listed under the names they were made with; the kernel knows better."""
+    site = make_site(tmp_path, FILES, name="small", build="1.0")
+    source = tmp_path / "source.py"
+    source.write_bytes(BASE)
+    alias = tmp_path / "alias"
+    with mounted(alias, "--bind", str(site)):
+        subprocess.run(["mount", "--make-private", str(alias)], check=True)
+        subprocess.run(["mount", "--bind", str(source), str(site / PATH)], check=True)
+        try:
+            before = tree(alias)
+            done = desk_on(alias, tmp_path).run("apply")
+            assert done.code in {1, 4}
+            assert "mount" in done.err
+            assert tree(alias) == before
+            assert litter(alias) == []
+        finally:
+            subprocess.run(["umount", str(site / PATH)], check=True)
+
+
+@root_only
 def test_c22_a_read_only_mount_anywhere_is_found_before_any_write(tmp_path: Path) -> None:
     site = make_site(tmp_path, FILES, name="small", build="1.0")
     desk = desk_on(site, tmp_path)
