@@ -113,12 +113,13 @@ def _open_grafts(descriptors: ExitStack, grafts: Mapping[str, str]) -> dict[str,
     for top, directory in grafts.items():
         try:
             fd = open_root(directory)
+            descriptors.callback(os.close, fd)
+            package = os.stat(top, dir_fd=fd, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             message = f"{directory}, where the editable install has {top}, is not there any more"
             raise TargetError("no-source-tree", message, hint="install it again") from None
-        descriptors.callback(os.close, fd)
         _refuse_untrusted(os.fstat(fd), directory)
-        _refuse_untrusted(os.stat(top, dir_fd=fd, follow_symlinks=False), f"{directory}/{top}")
+        _refuse_untrusted(package, f"{directory}/{top}")
         opened_grafts[top] = fd
     return opened_grafts
 
