@@ -36,12 +36,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the tables of the run; output of passed tests is not shown, and a log without them proves nothing."""
-    lines = config.stash.get(TABLES, [])
-    if lines:
-        terminalreporter.section("tables")
-        for line in lines:
-            terminalreporter.write_line(line)
+    """Print the tables of the run, and which scenarios ran and which were skipped and why.
+
+    Output of passed tests is not shown, and a log without them proves nothing.
+    """
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    scenarios = scenario_lines(report for report in reports if isinstance(report, pytest.TestReport))
+    for title, lines in (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios))):
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
 
 
 def _skip_without_wheel() -> Generator[None, object, object]:
@@ -51,18 +56,8 @@ def _skip_without_wheel() -> Generator[None, object, object]:
         pytest.skip(str(error))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which scenarios (tests called ``test_cNN_...``) ran, and which were skipped and why."""
-    reports = [report for kind in terminalreporter.stats.values() for report in kind]
-    lines = list(scenario_lines(report for report in reports if isinstance(report, pytest.TestReport)))
-    if lines:
-        terminalreporter.section("scenarios")
-        for line in lines:
-            terminalreporter.line(line)
-
-
 def scenario_lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
-    """Yield one line for each scenario: how many of its tests passed and failed, and each reason for a skip."""
+    """Yield one line for each scenario (tests called ``test_cNN_...``): what passed and failed, why one was skipped."""
     counts: dict[str, dict[str, int]] = {}
     for report in reports:
         found = re.search(r"::test_c(\d\d)_", report.nodeid)
