@@ -82,9 +82,7 @@ def select(
     """
     if entry is not None:
         receipt = next((held for held in ledger.receipts if held.id == entry.id), None)
-    known = entry if entry is not None else receipt
-    if known is None:
-        raise ValueError("neither an entry nor a receipt")
+    known = next(it for it in (entry, receipt) if it is not None)
     selection = Selection(id=known.id, entry=entry, receipt=receipt)
     names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
     for name in (*(entry.distributions if entry is not None else ()), *names):
