@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the tables of the run; output of passed tests is not shown, and a log without them proves nothing."""
-    lines = config.stash.get(TABLES, [])
-    if lines:
-        terminalreporter.section("tables")
-        for line in lines:
-            terminalreporter.write_line(line)
+    """Print the tables of the run, and which scenarios ran and which were skipped and why.
+
+    Output of passed tests is not shown, and a log without them proves nothing.
+    """
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    scenarios = scenario_lines(report for report in reports if isinstance(report, pytest.TestReport))
+    for title, lines in (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios))):
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
 
 
 def _skip_without_wheel() -> Generator[None, object, object]:
@@ -48,6 +54,22 @@ def _skip_without_wheel() -> Generator[None, object, object]:
         return (yield)
     except WheelUnavailableError as error:
         pytest.skip(str(error))
+
+
+def scenario_lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
+    """Yield one line for each scenario (tests called ``test_cNN_...``): what passed and failed, why one was skipped."""
+    counts: dict[str, dict[str, int]] = {}
+    for report in reports:
+        found = re.search(r"::test_c(\d\d)_", report.nodeid)
+        if found is None or (report.when != "call" and report.passed):
+            continue
+        words: str = report.outcome
+        if report.skipped and isinstance(report.longrepr, tuple):
+            words += f" ({report.longrepr[2].removeprefix('Skipped: ')})"
+        told = counts.setdefault(f"C{int(found[1])}", {})
+        told[words] = told.get(words, 0) + 1
+    for name in sorted(counts, key=lambda it: int(it[1:])):
+        yield f"{name}: " + ", ".join(f"{number} {words}" for words, number in sorted(counts[name].items()))
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from patchctl.cache import recall, remember
 from patchctl.commands import Place
 from patchctl.commands.glance import LEAST, gather_glance
 from patchctl.commands.scene import Scene, gather
+from patchctl.notes import recall, remember
 from patchctl.verdict import Need
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk

@@ -26,7 +26,7 @@ LINES = {
     "ledger": 7,
     "transaction": 7,
     "processes": 7,
-    "cache": 7,
+    "notes": 7,
     "caches": 7,
     "commands": 8,
     "render": 9,
@@ -40,7 +40,7 @@ OWNERS = {
     "unidiff": set(),  # the tests' second opinion
     "packaging": {"build"},
     "rich": {"render"},
-    "json": {"render", "ledger", "transaction", "target", "cache"},
+    "json": {"render", "ledger", "transaction", "target", "notes"},
     "typer": {"cli"},
     "tomllib": {"patch", "registry"},
     "tomli": {"patch", "registry"},

@@ -30,6 +30,7 @@ from patchctl.model import (
     FileFact,
     Hold,
     LedgerState,
+    Link,
     ProvenFix,
     Receipt,
     ReceiptDiff,
@@ -85,7 +86,14 @@ FULL = LedgerState(
             created_dirs=("vllm/a/new", "vllm/a"),
         ),
         "vllm/gone.py": FileFact(
-            path="vllm/gone.py", distribution="vllm", fingerprint=None, base=SHA, result=None, base_mtime_ns=-1
+            path="vllm/gone.py",
+            distribution="vllm",
+            fingerprint=None,
+            base=SHA,
+            result=None,
+            base_mtime_ns=-1,
+            base_link=Link(target="/cache/\udce9/gone.py", mtime_ns=1 << 80),
+            base_xattrs=(("system.posix_acl_access", b"\0\xff"), ("user.note", b"")),
         ),
     },
     holds={"c-entry": Hold(id="c-entry", reason="under test", since="2026-01-02T03:04:05Z")},
@@ -201,6 +209,8 @@ RECEIPTS = st.builds(
     despite_fix=st.booleans(),
     applied_at=NAMES,
 )
+TIMES = st.integers(-(1 << 92), 1 << 92)
+LINKS = st.text(min_size=1, max_size=8).filter(lambda text: "\0" not in text)
 FACTS = st.builds(
     FileFact,
     path=PATHS,
@@ -209,7 +219,11 @@ FACTS = st.builds(
     base=MAYBE_HASH,
     result=MAYBE_HASH,
     base_mode=st.one_of(st.none(), st.integers(0, 0o777)),
-    base_mtime_ns=st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)),
+    base_mtime_ns=st.one_of(st.none(), TIMES),
+    base_link=st.one_of(st.none(), st.builds(Link, target=LINKS, mtime_ns=TIMES)),
+    base_xattrs=st.dictionaries(NAMES.map("user.{}".format), st.binary(max_size=3)).map(
+        lambda found: tuple(sorted(found.items()))
+    ),
     created_dirs=st.just(()),
     entries=st.lists(NAMES, max_size=2).map(tuple),
     result_mode=st.one_of(st.none(), st.integers(0, 0o777)),
@@ -291,7 +305,18 @@ def file_at(path: str) -> Change:
         (in_file("base_mode", -1), "files['vllm/b.py'].base_mode"),
         (in_file("base_mode", 1 << 40), "files['vllm/b.py'].base_mode"),
         (in_file("base_mtime_ns", 1.5), "files['vllm/b.py'].base_mtime_ns"),
-        (in_file("base_mtime_ns", 1 << 63), "files['vllm/b.py'].base_mtime_ns"),
+        (in_file("base_mtime_ns", 1 << 94), "files['vllm/b.py'].base_mtime_ns"),
+        (in_file("base_link", {"target": "", "mtime_ns": 0}), "files['vllm/b.py'].base_link.target"),
+        (in_file("base_link", {"target": "a\0b", "mtime_ns": 0}), "files['vllm/b.py'].base_link.target"),
+        (in_file("base_link", {"target": "x" * 5000, "mtime_ns": 0}), "files['vllm/b.py'].base_link.target"),
+        (in_file("base_link", {"target": "x"}), "files['vllm/b.py'].base_link.mtime_ns"),
+        (
+            in_file("base_xattrs", {"security.capability": "00"}),
+            "files['vllm/b.py'].base_xattrs['security.capability']",
+        ),
+        (in_file("base_xattrs", {"trusted.x": "00"}), "files['vllm/b.py'].base_xattrs['trusted.x']"),
+        (in_file("base_xattrs", {"user.x": "0"}), "files['vllm/b.py'].base_xattrs['user.x']"),
+        (in_file("base_xattrs", {"user.x": "00" * 1_100_000}), "files['vllm/b.py'].base_xattrs"),
         (in_file("created_dirs", "vllm"), "files['vllm/b.py'].created_dirs"),
         (in_file("created_dirs", ["other"]), "files['vllm/b.py'].created_dirs[0]"),
         (in_file("created_dirs", ["vllm", "vll"]), "files['vllm/b.py'].created_dirs[1]"),

@@ -239,15 +239,16 @@ class TestForeignEdits:
         assert desk.run("check").code == 1
         assert desk.run("apply").code == 1
 
-    def test_a_link_in_place_of_a_file_is_not_followed(self, desk: Desk, tmp_path: Path) -> None:
+    def test_a_link_to_other_bytes_than_record_lists_is_not_followed(self, desk: Desk, tmp_path: Path) -> None:
         outside = tmp_path / "outside.py"
-        outside.write_bytes(BASE)
+        outside.write_bytes(BASE + b"secret = 1\n")
         (desk.site / PATH).unlink()
         (desk.site / PATH).symlink_to(outside)
         done = desk.run("apply")
         assert done.code == 1
         assert "link" in done.err
-        assert outside.read_bytes() == BASE
+        assert "secret" not in done.err + done.out
+        assert outside.read_bytes() == BASE + b"secret = 1\n"
 
 
 class TestReinstall:

@@ -98,13 +98,15 @@ def test_two_dist_infos_of_one_name_are_an_ambiguity_that_names_both(tmp_path: P
     assert "vllm-0.20.0.dist-info and vllm-0.21.0.dist-info" in message
 
 
-def test_metadata_behind_a_link_is_told_and_not_followed(tmp_path: Path) -> None:
+def test_a_link_from_metadata_to_other_bytes_than_record_lists_is_told_and_not_followed(tmp_path: Path) -> None:
     site = make_site(tmp_path, FILES)
     metadata = site / "vllm-0.20.0.dist-info/METADATA"
-    metadata.rename(tmp_path / "cached")
-    metadata.symlink_to(tmp_path / "cached")
+    metadata.unlink()
+    write(tmp_path / "elsewhere", b"Name: vllm\nVersion: 9.secret\n")
+    metadata.symlink_to(tmp_path / "elsewhere")
     message = refused(site, "unreadable-metadata")
     assert message.startswith("vllm-0.20.0.dist-info/METADATA is a symbolic link")
+    assert "secret" not in message
 
 
 def test_metadata_that_is_a_fifo_does_not_hang(tmp_path: Path) -> None:
@@ -272,7 +274,8 @@ def test_the_version_file_is_the_import_packages_own(tmp_path: Path) -> None:
 
 def test_a_version_file_that_cannot_be_read_states_nothing(tmp_path: Path) -> None:
     site = make_site(tmp_path, FILES)
-    (site / "vllm/_version.py").rename(tmp_path / "elsewhere.py")
+    (site / "vllm/_version.py").unlink()
+    write(tmp_path / "elsewhere.py", b"__version__ = '9'\n")
     (site / "vllm/_version.py").symlink_to(tmp_path / "elsewhere.py")
     assert read(site).source_build is None
 

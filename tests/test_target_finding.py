@@ -387,17 +387,16 @@ def test_one_directory_under_two_names_is_one_site(tmp_path: Path) -> None:
 # --- the base of a system-site environment is shared
 
 
-def test_a_distribution_in_the_shared_base_is_refused_with_the_way_to_name_it(tmp_path: Path) -> None:
+def test_a_distribution_in_the_shared_base_is_found_there_and_known_to_be_shared(tmp_path: Path) -> None:
     own = make_venv_layout(tmp_path / "env", cfg={"include-system-site-packages": "True"})
     base = tmp_path / "env.base/lib/python3.11/site-packages"
     install(base, FILES)
-    with pytest.raises(TargetError) as caught:
-        find(VIRTUAL_ENV=tmp_path / "env")
-    assert caught.value.problem.code == "base-environment"
-    assert caught.value.problem.hint == f"to work on the base installation itself, name it: --site {base}"
+    target = find(VIRTUAL_ENV=tmp_path / "env")
+    assert (target.site, target.shared_by) == (str(base), str(tmp_path / "env"))
+    assert find(site=base).shared_by is None
     install(own, FILES, build="0.21.0")
     target = find(VIRTUAL_ENV=tmp_path / "env")
-    assert (target.site, target.passed_over) == (str(own), (str(base),))
+    assert (target.site, target.passed_over, target.shared_by) == (str(own), (str(base),), None)
 
 
 def test_the_base_is_found_behind_the_links_of_its_bin(tmp_path: Path) -> None:
@@ -407,7 +406,7 @@ def test_the_base_is_found_behind_the_links_of_its_bin(tmp_path: Path) -> None:
     cfg = {"include-system-site-packages": "true", "home": str(tmp_path / "opt/bin")}
     make_venv_layout(tmp_path / "env", cfg=cfg)
     install(tmp_path / "usr/lib/python3/dist-packages", FILES)
-    assert str(tmp_path / "usr/lib/python3/dist-packages") in refused("base-environment", VIRTUAL_ENV=tmp_path / "env")
+    assert find(VIRTUAL_ENV=tmp_path / "env").site == str(tmp_path / "usr/lib/python3/dist-packages")
 
 
 def test_a_closed_venv_does_not_look_into_its_base(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ CALLS = {
     "os.remove",
     "os.rename",
     "os.rmdir",
+    "os.symlink",
     "os.utime",
     "fcntl.flock",
 }

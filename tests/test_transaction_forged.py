@@ -99,7 +99,14 @@ def nothing_happens(site: Path, outside: Path, code: str) -> None:
         set_edit(0, "mode", -1),
         set_edit(0, "mode", True),
         set_edit(0, "new_mode", 0o4755),
-        set_edit(0, "mtime_ns", 1 << 64),
+        set_edit(0, "mtime_ns", 1 << 94),
+        set_edit(0, "link", ""),
+        set_edit(0, "link", "a\0b"),
+        set_edit(0, "new_link", "x" * 5000),
+        set_edit(0, "new_link", 3),
+        lambda document: document.update(grafts={"pkg": "relative"}),
+        lambda document: document.update(grafts={"a/b": "/src"}),
+        lambda document: document.update(grafts=["/src"]),
         set_edit(0, "mtime_ns", 1.5),
         set_edit(3, "created", ["../outside"]),
         set_edit(3, "created", ["other"]),
@@ -264,6 +271,7 @@ def test_an_object_is_hashed_before_it_is_put_back(half_done: Path) -> None:
 
 
 HASHES = st.one_of(st.none(), st.binary(max_size=3).map(sha256_hex))
+LINKS = st.one_of(st.none(), st.text(min_size=1, max_size=8).filter(lambda text: "\0" not in text))
 EDITS = st.builds(
     JournalEdit,
     path=st.from_regex(r"[a-z]{1,3}/[a-z]{1,8}\.py", fullmatch=True),
@@ -272,16 +280,23 @@ EDITS = st.builds(
     created=st.just(()),
     prune=st.just(()),
     mode=st.one_of(st.none(), st.integers(0, 0o777)),
-    mtime_ns=st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)),
+    mtime_ns=st.one_of(st.none(), st.integers(-(1 << 92), 1 << 92)),
     new_mode=st.one_of(st.none(), st.integers(0, 0o777)),
+    link=LINKS,
+    new_link=LINKS,
 ).filter(lambda edit: edit.before != edit.after or (edit.before is not None and edit.new_mode not in {None, edit.mode}))
 LAST = JournalEdit(path=".patchctl/ledger.json", before=None, after=SHA)
 
 
 @settings(deadline=None)
-@given(edits=st.lists(EDITS, unique_by=lambda edit: edit.path, max_size=4), stage=st.sampled_from(Stage))
-def test_a_journal_reads_back_as_it_was_written(edits: list[JournalEdit], stage: Stage) -> None:
-    journal = Journal(transaction="0a" * 16, stage=stage, edits=(*edits, LAST))
+@given(
+    edits=st.lists(EDITS, unique_by=lambda edit: edit.path, max_size=4),
+    stage=st.sampled_from(Stage),
+    grafted=st.booleans(),
+)
+def test_a_journal_reads_back_as_it_was_written(edits: list[JournalEdit], stage: Stage, grafted: bool) -> None:
+    grafts = {"pkg": "/src/tree"} if grafted else {}
+    journal = Journal(transaction="0a" * 16, stage=stage, edits=(*edits, LAST), grafts=grafts)
     assert decode_journal(encode_journal(journal)) == journal
 
 

@@ -64,6 +64,16 @@ Wait = Annotated[
 ]
 
 
+AllowEditable = Annotated[
+    bool,
+    typer.Option("--allow-editable", help="Edit the source tree of an editable install, which lies outside the site."),
+]
+AllowBase = Annotated[
+    bool,
+    typer.Option("--allow-base", help="Edit the base installation that a virtual environment shares with others."),
+]
+
+
 class Common(NamedTuple):
     """What every verb takes, as given on the command line."""
 

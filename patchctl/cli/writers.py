@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from patchctl.cli.consents import AllowRunning, CacheUser, PurgeCaches, consent
-from patchctl.cli.options import Common, DryRun, Ids, SomeIds, Wait, with_common
+from patchctl.cli.options import AllowBase, AllowEditable, Common, DryRun, Ids, SomeIds, Wait, with_common
 from patchctl.cli.runner import run
-from patchctl.commands import Clock, Place, Report
+from patchctl.commands import Allowed, Clock, Place, Report
 from patchctl.errors import UsageError
 
 
@@ -45,6 +45,8 @@ def apply(
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -73,7 +75,10 @@ def apply(
                 despite_fix=despite_fix,
                 assume_build=assume_build,
                 max_offset=max_offset,
+                allow_editable=allow_editable,
+                allow_base=allow_base,
             ),
+            allowed=Allowed(editable=allow_editable, base=allow_base),
         )
 
     run("apply", common, command)
@@ -91,6 +96,8 @@ def revert(
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -103,9 +110,22 @@ def revert(
         if not ids and not everything:
             raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
         reason = hold_reason if hold_reason is None else _one_line(hold_reason)
-        allowed = consent(allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user)
         return act(
-            place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait, consent=allowed
+            place,
+            clock,
+            ids or (),
+            everything=everything,
+            hold=reason,
+            dry_run=dry_run,
+            wait=wait,
+            consent=consent(
+                allow_running=allow_running,
+                purge_caches=purge_caches,
+                cache_user=cache_user,
+                allow_editable=allow_editable,
+                allow_base=allow_base,
+            ),
+            allowed=Allowed(editable=allow_editable, base=allow_base),
         )
 
     run("revert", common, command)
@@ -116,6 +136,7 @@ def hold(
     common: Common,
     ids: SomeIds,
     reason: Annotated[str, typer.Option("--reason", metavar="REASON", help="Why; shown in every status.")],
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -125,16 +146,27 @@ def hold(
     run(
         "hold",
         common,
-        lambda place, clock: act(place, clock, ids, reason=_one_line(reason), dry_run=dry_run, wait=wait),
+        lambda place, clock: act(
+            place,
+            clock,
+            ids,
+            reason=_one_line(reason),
+            dry_run=dry_run,
+            wait=wait,
+            allowed=Allowed(base=allow_base),
+        ),
     )
 
 
 @with_common
-def unhold(common: Common, ids: SomeIds, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+def unhold(
+    common: Common, ids: SomeIds, allow_base: AllowBase = False, dry_run: DryRun = False, wait: Wait = 0.0
+) -> None:
     """Take holds back."""
     from patchctl.commands.hold import unhold as act
 
-    run("unhold", common, lambda place, clock: act(place, clock, ids, dry_run=dry_run, wait=wait))
+    allowed = Allowed(base=allow_base)
+    run("unhold", common, lambda place, clock: act(place, clock, ids, dry_run=dry_run, wait=wait, allowed=allowed))
 
 
 @with_common
@@ -144,6 +176,8 @@ def retire(
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,
+    allow_editable: AllowEditable = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -151,8 +185,21 @@ def retire(
     from patchctl.commands.retire import retire as act
 
     def command(place: Place, clock: Clock) -> Report:
-        allowed = consent(allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user)
-        return act(place, clock, ids or (), dry_run=dry_run, wait=wait, consent=allowed)
+        return act(
+            place,
+            clock,
+            ids or (),
+            dry_run=dry_run,
+            wait=wait,
+            consent=consent(
+                allow_running=allow_running,
+                purge_caches=purge_caches,
+                cache_user=cache_user,
+                allow_editable=allow_editable,
+                allow_base=allow_base,
+            ),
+            allowed=Allowed(editable=allow_editable, base=allow_base),
+        )
 
     run("retire", common, command)
 

@@ -4,7 +4,7 @@ No printing, no exit codes, no global settings. ``scene`` gathers and judges, ``
 only say what they want.
 """
 
-from patchctl.commands.place import Clock, Consent, Place
+from patchctl.commands.place import Allowed, Clock, Consent, Place
 from patchctl.commands.report import Change, Listing, Report
 
-__all__ = ["Change", "Clock", "Consent", "Listing", "Place", "Report"]
+__all__ = ["Allowed", "Change", "Clock", "Consent", "Listing", "Place", "Report"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import NO_CONSENT, Clock, Consent, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -31,6 +31,7 @@ def apply(
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Bring entries in.
 
@@ -45,6 +46,7 @@ def apply(
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -64,6 +66,7 @@ def apply(
         dry_run=dry_run,
         wait=wait,
         consent=consent,
+        allowed=allowed,
     )
 
 

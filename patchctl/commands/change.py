@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from patchctl.commands.aftermath import with_aftermath
+from patchctl.commands.allowed import refuse_shared
 from patchctl.commands.draft import Draft, make_draft
-from patchctl.commands.place import NO_CONSENT, Clock, Consent, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
@@ -17,6 +18,7 @@ from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import Scene, gather
 from patchctl.commands.selection import Parsed
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
+from patchctl.target import editable_grafts
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained
 
@@ -35,6 +37,7 @@ def carry_out(
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Bring about what ``propose`` wants, or say why not.
 
@@ -49,17 +52,19 @@ def carry_out(
         dry_run: stop after planning.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
+        allowed: which places beyond the environment's own site may be edited.
 
     Raises:
-        PatchctlError: no answer, busy, interrupted, or the transaction failed and was rolled back.
+        PatchctlError: no answer, refused as a whole, busy, interrupted, or the transaction failed and was rolled back.
     """
     scene = gather(place, assumed=assumed)
-    refuse_untrusted(scene.target.site)
+    refuse_untrusted(scene.target.site, scene.target.grafts if allowed.editable else {})
     if scene.journal is None:
-        draft = make_draft(scene, propose(scene), clock, max_offset=max_offset)
+        draft = make_draft(scene, propose(scene), clock, max_offset=max_offset, allowed=allowed)
         draft = _refuse_loading(draft, place, scene, consent)
         if draft.blocked or not draft.edits:
             return with_aftermath(_untouched(command, scene, draft, named), place, consent)
+        refuse_shared(scene, allowed)
         if dry_run:
             return with_aftermath(_report(command, scene, draft, draft.change, named), place, consent)
     elif dry_run:
@@ -68,9 +73,16 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, consent)
+    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, consent, allowed)
     writing.known = scene.parsed()
-    return writing.run(scene.target.site, wait)
+    return writing.run(scene.target.site, wait, _grafts(scene, allowed))
+
+
+def _grafts(scene: Scene, allowed: Allowed) -> Mapping[str, str]:
+    """What is opened beside the site: what may be edited, or whatever a transaction that was cut short is about."""
+    if scene.journal is not None:
+        return editable_grafts(scene.target.site)
+    return scene.target.grafts if allowed.editable else {}
 
 
 def recovery_notes(recovery: Recovery | None) -> tuple[str, ...]:
@@ -94,16 +106,19 @@ class _Writing:
         assumed: Mapping[str, str] | None,
         max_offset: int | None,
         consent: Consent,
+        allowed: Allowed,
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
         self.named, self.assumed, self.max_offset = named, assumed, max_offset
-        self.consent = consent
+        self.consent, self.allowed = consent, allowed
+        self.grafts: Mapping[str, str] = {}
         self.known: Parsed = {}
         self.said: tuple[Problem, ...] = ()
         self.done: tuple[Scene, Draft, Commit] | None = None
 
-    def run(self, site: str, wait: float) -> Report:
+    def run(self, site: str, wait: float, grafts: Mapping[str, str]) -> Report:
         """Lock, plan again, write, and report what is there afterwards."""
+        self.grafts = grafts
         try:
             report = self._locked(site, wait)
         except PatchctlError as error:
@@ -117,7 +132,8 @@ class _Writing:
         return with_aftermath(report._replace(warnings=(*self.said, *report.warnings)), self.place, self.consent)
 
     def _locked(self, site: str, wait: float) -> Report:
-        with locked(site, wait=wait, pycache_prefix=self.place.pycache_prefix) as opened:
+        prefix = self.place.pycache_prefix
+        with locked(site, wait=wait, pycache_prefix=prefix, grafts=self.grafts) as opened:
             notes = recovery_notes(opened.recovered)
             self.said = tuple(Problem(code="recovered", message=note) for note in notes)
             recorder = Recorder(site, self.command, self.place, self.clock, self.named, self.consent.decisions)
@@ -129,10 +145,13 @@ class _Writing:
 
     def _settled(self, opened: LockedSite, interruption: Interruption, recorder: Recorder) -> Report:
         scene = gather(self.place, assumed=self.assumed, known=self.known)
-        draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
+        proposal = self.propose(scene)
+        draft = make_draft(scene, proposal, self.clock, max_offset=self.max_offset, allowed=self.allowed)
         draft = _refuse_loading(draft, self.place, scene, self.consent)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
+        refuse_shared(scene, self.allowed)
+        self._refuse_moved_tree(scene, draft)
         interruption.raise_if_any("nothing was written")
         commit = self._run(opened, recorder, scene, draft)
         self.done = (scene, draft, commit)
@@ -147,6 +166,12 @@ class _Writing:
         except (TransactionError, InterruptedByError) as error:
             recorder.rolled_back(opened, record, error.problem.message)
             raise
+
+    def _refuse_moved_tree(self, scene: Scene, draft: Draft) -> None:
+        """An editable install that was made again elsewhere since the lock was taken would be written in the site."""
+        tops = {edit.path.partition("/")[0] for edit in draft.edits}
+        if any(self.grafts.get(top) != scene.target.grafts.get(top) for top in tops):
+            raise PatchctlError("changing", "an editable install was made again meanwhile", hint="run it again")
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:
         change = draft.change._replace(state="committed", id=commit.id)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from patchctl.commands.place import Clock
+from patchctl.commands.allowed import editable_refusals
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Change
 from patchctl.commands.scene import Scene
@@ -43,7 +44,14 @@ class Draft(NamedTuple):
     state: LedgerState = LedgerState()
 
 
-def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: int | None = None) -> Draft:
+def make_draft(
+    scene: Scene,
+    proposal: Proposal,
+    clock: Clock,
+    *,
+    max_offset: int | None = None,
+    allowed: Allowed = NOTHING_ELSE,
+) -> Draft:
     """Plan ``proposal`` in ``scene``.
 
     Args:
@@ -51,6 +59,7 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
         proposal: what is wanted.
         clock: the time.
         max_offset: as of :func:`patchctl.plan.build_plan`.
+        allowed: which places beyond the site may be edited.
     """
     steps, refused = list(proposal.steps), list(proposal.refused)
     fixed = {found.id for found in scene.assessments if found.need is Need.FIXED}
@@ -69,13 +78,15 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
             missing_dirs=_missing_dirs(scene, staying),
             max_offset=max_offset,
         )
-        if not plan.refusals:
+        layers = [step.layer for step in staying]
+        refusals = (*plan.refusals, *editable_refusals(scene, layers, leaving, plan.edits, allowed))
+        if not refusals:
             break
-        refused += [_problem(refusal) for refusal in plan.refusals]
-        dropped = _dropped(steps, proposal, plan.refusals)
+        refused += [_problem(refusal) for refusal in refusals]
+        dropped = _dropped(steps, proposal, refusals)
         if proposal.strict or not dropped:
             return _blocked(proposal, refused)
-        refused += _unsaid(dropped, plan.refusals)
+        refused += _unsaid(dropped, refusals)
         proposal = proposal._replace(
             leaving=tuple(id_ for id_ in proposal.leaving if id_ not in dropped),
             retirements=tuple(it for it in proposal.retirements if it.id not in dropped),
@@ -171,11 +182,11 @@ def _unreachable(scene: Scene, path: str) -> bool:
 
 def _problem(refusal: Refusal) -> Problem:
     return Problem(
-        code="does-not-fit",
+        code=refusal.code,
         message=f"{refusal.id}: {refusal.path}: {refusal.reason}"
         if refusal.path
         else f"{refusal.id}: {refusal.reason}",
-        hint=f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
+        hint=refusal.hint or f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
         patch=refusal.id,
         path=refusal.path,
     )

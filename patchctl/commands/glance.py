@@ -16,13 +16,13 @@ from pathlib import Path
 
 import patchctl
 from patchctl.build import MatchRule
-from patchctl.cache import recall, remember
 from patchctl.commands.place import Place
 from patchctl.commands.scene import Aside, Scene, gather, registry_folders
 from patchctl.disk import Marks, mark_below
 from patchctl.errors import PatchctlError
 from patchctl.evidence import FixFinding, FixStatus, ItemStatus
 from patchctl.model.paths import path_problem
+from patchctl.notes import recall, remember
 from patchctl.registry import mark_registry
 from patchctl.verdict import Action, Assessment, Need
 

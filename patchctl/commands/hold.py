@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -14,7 +14,14 @@ from patchctl.model import Hold
 
 
 def hold(
-    place: Place, clock: Clock, ids: Sequence[str], *, reason: str, dry_run: bool = False, wait: float = 0.0
+    place: Place,
+    clock: Clock,
+    ids: Sequence[str],
+    *,
+    reason: str,
+    dry_run: bool = False,
+    wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Record that entries stay as they are. ``reason`` is shown in every status; no file changes."""
 
@@ -22,7 +29,7 @@ def hold(
         named = [found.id for found in named_assessments(scene, ids)]
         return Proposal(steps=tuple(kept_steps(scene)), holds=with_holds(scene, named, reason, clock))
 
-    return carry_out("hold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+    return carry_out("hold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, allowed=allowed)
 
 
 def with_holds(scene: Scene, ids: Sequence[str], reason: str, clock: Clock) -> dict[str, Hold]:
@@ -34,7 +41,15 @@ def with_holds(scene: Scene, ids: Sequence[str], reason: str, clock: Clock) -> d
     return holds
 
 
-def unhold(place: Place, clock: Clock, ids: Sequence[str], *, dry_run: bool = False, wait: float = 0.0) -> Report:
+def unhold(
+    place: Place,
+    clock: Clock,
+    ids: Sequence[str],
+    *,
+    dry_run: bool = False,
+    wait: float = 0.0,
+    allowed: Allowed = NOTHING_ELSE,
+) -> Report:
     """Take holds back; no file changes. An id that is not held is nothing to do."""
 
     def propose(scene: Scene) -> Proposal:
@@ -46,4 +61,4 @@ def unhold(place: Place, clock: Clock, ids: Sequence[str], *, dry_run: bool = Fa
             holds.pop(id_, None)
         return Proposal(steps=tuple(kept_steps(scene)), holds=holds, notes=notes)
 
-    return carry_out("unhold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+    return carry_out("unhold", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, allowed=allowed)

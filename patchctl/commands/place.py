@@ -55,6 +55,21 @@ NO_CONSENT = Consent()
 """Nothing beyond the usual."""
 
 
+class Allowed(NamedTuple):
+    """Which places beyond the environment's own site may be edited: the operator's word, for one command.
+
+    Attributes:
+        editable: files of editable installs, which lie outside the site, may be edited.
+        base: a site that belongs to the base installation may be edited.
+    """
+
+    editable: bool = False
+    base: bool = False
+
+
+NOTHING_ELSE = Allowed()
+
+
 class Clock(NamedTuple):
     """The time of the command.
 

@@ -9,7 +9,9 @@ from patchctl.commands.place import Clock, Place
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import gather, unfinished_site
-from patchctl.transaction import LockedSite
+from patchctl.model import Target
+from patchctl.target import editable_grafts
+from patchctl.transaction import JournalState, LockedSite
 from patchctl.transaction import recover as settle
 
 
@@ -37,7 +39,9 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
     recovered = None
     if not dry_run:
         keep = partial(_record, Recorder(target.site, "recover", place, clock))
-        recovered = settle(target.site, wait=wait, pycache_prefix=place.pycache_prefix, settled=keep)
+        grafts = _grafts(target, journal)
+        prefix = place.pycache_prefix
+        recovered = settle(target.site, wait=wait, pycache_prefix=prefix, settled=keep, grafts=grafts)
     if recovered is None:
         return Report(command="recover", target=target, notes=("nothing to recover",), warnings=warnings)
     state = "finished" if recovered.committed else "rolled-back"
@@ -48,3 +52,8 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
 def _record(recorder: Recorder, held: LockedSite) -> None:
     if held.recovered is not None:
         recorder.recovered(held, held.recovered)
+
+
+def _grafts(target: Target, journal: JournalState | None) -> dict[str, str]:
+    """Where editable installs of the site have their packages: the transaction may have been about them."""
+    return {} if journal is None else editable_grafts(target.site)

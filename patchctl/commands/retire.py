@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import NO_CONSENT, Clock, Consent, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -24,6 +24,7 @@ def retire(
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Retire entries.
 
@@ -34,6 +35,7 @@ def retire(
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -60,7 +62,17 @@ def retire(
             ),
         )
 
-    return carry_out("retire", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, consent=consent)
+    return carry_out(
+        "retire",
+        place,
+        clock,
+        propose,
+        named=ids,
+        dry_run=dry_run,
+        wait=wait,
+        consent=consent,
+        allowed=allowed,
+    )
 
 
 def _refusal(found: Assessment) -> Problem | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
 from patchctl.commands.hold import with_holds
-from patchctl.commands.place import NO_CONSENT, Clock, Consent, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -25,6 +25,7 @@ def revert(
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Take entries out.
 
@@ -37,6 +38,7 @@ def revert(
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
+        allowed: which places beyond the site may be edited.
     """
 
     def propose(scene: Scene) -> Proposal:
@@ -56,7 +58,17 @@ def revert(
             notes=tuple(notes),
         )
 
-    return carry_out("revert", place, clock, propose, named=ids, dry_run=dry_run, wait=wait, consent=consent)
+    return carry_out(
+        "revert",
+        place,
+        clock,
+        propose,
+        named=ids,
+        dry_run=dry_run,
+        wait=wait,
+        consent=consent,
+        allowed=allowed,
+    )
 
 
 def _all(scene: Scene, distribution: str | None) -> list[str]:

@@ -147,6 +147,9 @@ def target_of(place: Place, names: set[str]) -> Target:
         named_by=place.origin,
         also=recorded_distributions,
     )
+    if place.distribution is not None and place.distribution in found.unusable:
+        problem = found.unusable[place.distribution]
+        raise TargetError(problem.code, problem.message, hint=problem.hint, path=problem.path)
     known = {*found.distributions, *recorded_distributions(found.site)}
     if place.distribution is not None and place.distribution not in known:
         raise TargetError(
@@ -160,7 +163,7 @@ def target_of(place: Place, names: set[str]) -> Target:
     wider = find_target(
         site=found.site, python=None, environ=place.environ, names=wanted | names, also=recorded_distributions
     )
-    return found._replace(distributions=wider.distributions)
+    return found._replace(distributions=wider.distributions, unusable=wider.unusable)
 
 
 def recorded_distributions(site: str) -> tuple[str, ...]:

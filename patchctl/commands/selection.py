@@ -92,6 +92,13 @@ def select(
     if known_by is None:
         raise ValueError("neither an entry nor a receipt")
     selection = Selection(id=known_by.id, entry=entry, receipt=receipt)
+    names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
+    for name in (*(entry.distributions if entry is not None else ()), *names):
+        if (obstacle := target.obstacle(name)) is not None:
+            # Whose files those are is unknown: nothing of it is judged, and what is recorded stays as it is.
+            selection.problems.append(obstacle._replace(patch=selection.id))
+            selection.unusable, selection.unknown = True, receipt is not None
+            return selection
     if receipt is not None:
         _add_recorded(selection, receipt, target, known)
         if assumed is None and receipt.assumed is not None and not _rebuilt(receipt, target):

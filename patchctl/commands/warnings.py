@@ -9,6 +9,13 @@ from patchctl.evidence import FixStatus
 from patchctl.model import FixRole, LedgerState, Target
 from patchctl.verdict import Action, Assessment, Need, Verdict
 
+_DEBIAN = "/lib/python3/dist-packages"
+"""Where Debian's own packages are; pip installs to /usr/local, with the interpreter's version in the path."""
+
+_DIVERT = (
+    "after an upgrade run patchctl apply again; dpkg-divert --local --no-rename --divert FILE.dpkg --add FILE makes "
+    "dpkg put its new version beside a patched FILE instead"
+)
 _FAR = 300
 """Lines: p99 of the offsets measured between releases is 227, the largest 624; beyond this a person should look."""
 
@@ -17,12 +24,22 @@ def target_warnings(target: Target) -> tuple[Problem, ...]:
     """Say what is odd about the environment."""
     warnings = []
     for name, found in target.distributions.items():
-        if found.record is None:
+        if found.editable:
+            where = ", ".join(sorted(set(found.grafts.values()))) or "places that are not known"
+            message = f"{name} is an editable install: its modules lie in {where}, and only --allow-editable edits them"
+            warnings.append(Problem(code="editable-install", message=message))
+        elif target.site.endswith(_DEBIAN):
+            message = f"{name} belongs to a Debian package: when apt upgrades it, patched files are overwritten"
+            warnings.append(Problem(code="debian-package", message=message, hint=_DIVERT))
+        if found.record is None and not found.editable:
             message = f"{name} has no RECORD: nothing tells which of its files are pristine"
             warnings.append(Problem(code="no-record", message=message))
         if found.source_build is not None and found.source_build != found.build:
             message = f"{name}: METADATA says {found.build}, its own _version.py says {found.source_build}"
             warnings.append(Problem(code="version-disagrees", message=message))
+    if target.shared_by is not None:
+        message = f"{target.site} belongs to the base installation of {target.shared_by}; only --allow-base edits it"
+        warnings.append(Problem(code="base-environment", message=message))
     for other in target.passed_over:
         message = f"another site directory holds it too and was not taken: {other}"
         warnings.append(Problem(code="passed-over", message=message, hint=f"patchctl status --site {other}"))

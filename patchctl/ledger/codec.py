@@ -5,12 +5,13 @@ Pure: bytes in, values out. What is read is not trusted: types, paths and hashes
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Mapping
 
 from patchctl.errors import LedgerError
-from patchctl.ledger.fields import RANGE, Fields, damaged, parse_json, text
-from patchctl.model.files import sha256_hex
-from patchctl.model.layout import LEDGER_PATH, is_sha256
+from patchctl.ledger.fields import TIMES, Fields, damaged, parse_json, text
+from patchctl.model.files import Link, sha256_hex
+from patchctl.model.layout import LEDGER_PATH, is_own_xattr, is_sha256
 from patchctl.model.listing import Baseline
 from patchctl.model.paths import path_problem
 from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
@@ -18,6 +19,8 @@ from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt
 FORMAT = 1
 SIZE_LIMIT = 16 << 20
 _PERMISSIONS = 0o777
+_LONGEST_LINK = 4096
+_XATTRS_LIMIT = 1 << 20
 
 
 def decode_ledger(data: bytes) -> LedgerState:
@@ -149,7 +152,9 @@ def _file(path: str, value: object, where: str) -> FileFact:
         result=None if result is None else _hash(result, fields.at("result")),
         base_mode=None if mode is None else mode & _PERMISSIONS,
         result_mode=None if result_mode is None else result_mode & _PERMISSIONS,
-        base_mtime_ns=fields.optional_number("base_mtime_ns", least=-RANGE),
+        base_mtime_ns=fields.optional_number("base_mtime_ns", least=-TIMES, below=TIMES),
+        base_link=_link(fields.take("base_link"), fields.at("base_link")) if fields.has("base_link") else None,
+        base_xattrs=_xattrs(fields) if fields.has("base_xattrs") else (),
         created_dirs=tuple(_parent(text(item, at), path, at) for item, at in fields.items("created_dirs")),
         entries=fields.texts("entries"),
     )
@@ -159,7 +164,13 @@ def _file(path: str, value: object, where: str) -> FileFact:
 
 def _file_fields(fact: FileFact) -> dict[str, object]:
     # written only where it says something, so that a ledger without it has the bytes it always had
-    mode = {} if fact.result_mode is None else {"result_mode": fact.result_mode & _PERMISSIONS}
+    extra: dict[str, object] = {}
+    if fact.result_mode is not None:
+        extra["result_mode"] = fact.result_mode & _PERMISSIONS
+    if fact.base_link is not None:
+        extra["base_link"] = {"target": fact.base_link.target, "mtime_ns": fact.base_link.mtime_ns}
+    if fact.base_xattrs:
+        extra["base_xattrs"] = {key: binascii.hexlify(value).decode("ascii") for key, value in fact.base_xattrs}
     return {
         "distribution": fact.distribution,
         "fingerprint": fact.fingerprint,
@@ -169,8 +180,32 @@ def _file_fields(fact: FileFact) -> dict[str, object]:
         "base_mtime_ns": fact.base_mtime_ns,
         "created_dirs": list(fact.created_dirs),
         "entries": list(fact.entries),
-        **mode,
+        **extra,
     }
+
+
+def _link(value: object, where: str) -> Link:
+    fields = Fields(value, where)
+    link = Link(target=fields.text("target"), mtime_ns=fields.number("mtime_ns", least=-TIMES, below=TIMES))
+    fields.close()
+    if not 0 < len(link.target) <= _LONGEST_LINK or "\0" in link.target:
+        raise damaged(fields.at("target"), "is not the text of a link")
+    return link
+
+
+def _xattrs(fields: Fields) -> tuple[tuple[str, bytes], ...]:
+    """Attributes that a file may be given; what could give it privileges is in no ledger that we wrote."""
+    found = []
+    for key, value, where in fields.entries("base_xattrs"):
+        if not is_own_xattr(key):
+            raise damaged(where, "is not an attribute that patchctl sets")
+        try:
+            found.append((key, binascii.unhexlify(text(value, where))))
+        except ValueError:
+            raise damaged(where, "is not hexadecimal") from None
+    if sum(len(value) for _, value in found) > _XATTRS_LIMIT:
+        raise damaged(fields.at("base_xattrs"), "is too large")
+    return tuple(sorted(found))
 
 
 def _hold(name: str, value: object, where: str) -> Hold:

@@ -9,6 +9,8 @@ from patchctl.errors import LedgerError
 from patchctl.model.layout import LEDGER_PATH
 
 RANGE = 1 << 63
+TIMES = RANGE * 1_000_000_000
+"""Nanoseconds; file systems keep times as 64 bits of seconds, far beyond 2262 where 64 bits of nanoseconds end."""
 
 
 def damaged(where: str, what: str) -> LedgerError:

@@ -5,7 +5,7 @@ fixes, ``listing`` what installers list and what is on the disk, ``state`` what 
 """
 
 from patchctl.model.entry import BuildRule, EvidenceItem, Fix, FixRole
-from patchctl.model.files import OWNER_EXECUTES, Content, EditKind, FileEdit, FileMeta, LiveFile, sha256_hex
+from patchctl.model.files import OWNER_EXECUTES, Content, EditKind, FileEdit, FileMeta, Link, LiveFile, sha256_hex
 from patchctl.model.listing import Baseline, Listed, Look
 from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
 from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine
@@ -25,6 +25,7 @@ __all__ = [
     "FixRole",
     "Hold",
     "LedgerState",
+    "Link",
     "Listed",
     "LiveFile",
     "Look",

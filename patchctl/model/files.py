@@ -42,20 +42,41 @@ class Content(NamedTuple):
 
 
 class FileMeta(NamedTuple):
-    """What a file is besides its bytes: permission bits, owner, modification time in nanoseconds."""
+    """What a file is besides its bytes.
+
+    Attributes:
+        mode: permission bits.
+        uid: of its owner.
+        gid: of its group.
+        mtime_ns: modification time in nanoseconds.
+        xattrs: extended attributes that another file may carry, sorted by name.
+    """
 
     mode: int
     uid: int
     gid: int
     mtime_ns: int
+    xattrs: tuple[tuple[str, bytes], ...] = ()
+
+
+class Link(NamedTuple):
+    """A symbolic link in a file's place: its text, and its own modification time in nanoseconds."""
+
+    target: str
+    mtime_ns: int
 
 
 class LiveFile(NamedTuple):
-    """A regular file as it is on the disk now; ``sha256`` is lower-case hexadecimal."""
+    """A regular file as it is on the disk now; ``sha256`` is lower-case hexadecimal.
+
+    With ``link`` the file lies elsewhere and a link stands in its place, as uv makes them into its cache: bytes, mode
+    and modification time are the file's, the owner is the link's.
+    """
 
     data: bytes
     meta: FileMeta
     sha256: str
+    link: Link | None = None
 
 
 class EditKind(str, Enum):
@@ -81,6 +102,11 @@ class FileEdit:
         mtime_ns: modification time of the new file. A plan gives new content a whole second that this path never had,
             so that no byte code for the old text can be taken for the new; None: whatever the clock says.
         prune: directories, relative to the site, deepest first, to remove when the edit leaves them empty.
+        before_link: text of the symbolic link that stands there now and leads to ``before``; the link itself is
+            replaced, never what it leads to. None: a regular file is there.
+        link: the link to put there, as it was before, as long as it still leads to ``after``; otherwise a regular file
+            is made. None: a regular file.
+        xattrs: extended attributes of an added file that brings a deleted one back; None: what its directory gives.
     """
 
     path: str
@@ -91,6 +117,9 @@ class FileEdit:
     mode: int | None = None
     mtime_ns: int | None = None
     prune: tuple[str, ...] = ()
+    before_link: str | None = None
+    link: Link | None = None
+    xattrs: tuple[tuple[str, bytes], ...] | None = None
 
     def __post_init__(self) -> None:
         wanted = {EditKind.MODIFY: (True, True), EditKind.ADD: (False, True), EditKind.DELETE: (True, False)}

@@ -20,6 +20,15 @@ _NUMBER_LENGTH = 8
 _RECORD_SUFFIX = ".json"
 
 
+def is_own_xattr(key: str) -> bool:
+    """Return whether patchctl records an extended attribute, and gives it to a file that it brings back.
+
+    Those are the user's own and the access list. What speaks of privilege, or is a security module's label, never comes
+    from recorded state.
+    """
+    return key.startswith("user.") or key == "system.posix_acl_access"
+
+
 def is_sha256(text: str) -> bool:
     """Return whether ``text`` has the shape of a lower-case hexadecimal sha256."""
     return len(text) == _SHA256_LENGTH and _HEXADECIMAL.issuperset(text)

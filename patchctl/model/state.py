@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from patchctl.model.files import Link
 from patchctl.model.listing import Baseline
 
 
@@ -71,6 +72,9 @@ class FileFact(NamedTuple):
         created_dirs: directories we made for it, relative to the site, deepest first.
         entries: ids of the entries whose changes are in ``result``, in fold order.
         result_mode: permission bits after our last patch; None unless our patches change whether it is executable.
+        base_link: the symbolic link that stood there and led to the base; None: a regular file did.
+        base_xattrs: extended attributes of the base that a file which brings it back is given: the user's own and the
+            access list, never what speaks of owner or privilege.
     """
 
     path: str
@@ -83,6 +87,8 @@ class FileFact(NamedTuple):
     created_dirs: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     result_mode: int | None = None
+    base_link: Link | None = None
+    base_xattrs: tuple[tuple[str, bytes], ...] = ()
 
 
 class Hold(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from patchctl.errors import Problem
 from patchctl.model.files import LiveFile
 
 _SHA256_BYTES = 32
@@ -26,6 +27,9 @@ class Distribution(NamedTuple):
             ``.pyc``; None without RECORD. Tells same-version rebuilds apart.
         source_build: the version its own ``_version.py`` states (read, never imported); None when there is none.
         editable: its modules lie outside the site directory (PEP 660, egg-link).
+        grafts: of an editable install, top-level package or module file -> absolute directory that holds it.
+        obstacle: why none of its files can be edited, whatever is allowed; None: they can.
+        oracle: what ``record`` was read from: ``RECORD`` or ``conda-meta``.
     """
 
     name: str
@@ -36,6 +40,9 @@ class Distribution(NamedTuple):
     fingerprint: str | None = None
     source_build: str | None = None
     editable: bool = False
+    grafts: Mapping[str, str] = MappingProxyType({})
+    obstacle: Problem | None = None
+    oracle: str = "RECORD"
 
 
 class Target(NamedTuple):
@@ -47,6 +54,9 @@ class Target(NamedTuple):
         origin: the setting that chose it: ``--site``, ``--python``, ``VIRTUAL_ENV``, ``CONDA_PREFIX``, ``PATH``.
         distributions: those asked for and found, by name.
         passed_over: other site directories of the same environment that hold one of them too, absolute.
+        shared_by: prefix of the virtual environment that shares this site with its base installation and every other
+            environment over it; None: the site is the environment's own.
+        unusable: distributions that were asked for and are here in a state that nothing can be said about, by name.
     """
 
     site: str
@@ -54,6 +64,18 @@ class Target(NamedTuple):
     origin: str
     distributions: Mapping[str, Distribution]
     passed_over: tuple[str, ...] = ()
+    shared_by: str | None = None
+    unusable: Mapping[str, Problem] = MappingProxyType({})
+
+    @property
+    def grafts(self) -> dict[str, str]:
+        """Top-level names that lie outside the site -> the absolute directory that holds them."""
+        return {top: directory for it in self.distributions.values() for top, directory in it.grafts.items()}
+
+    def obstacle(self, name: str) -> Problem | None:
+        """Return why nothing of distribution ``name`` can be judged or edited; None: it can, or is not here."""
+        found = self.distributions.get(name)
+        return self.unusable.get(name) or (found.obstacle if found is not None else None)
 
 
 class Snapshot(NamedTuple):
@@ -82,7 +104,11 @@ def pristine(distribution: Distribution, path: str, sha256: str | None) -> bool 
 
 def listed_sha256(distribution: Distribution, path: str) -> str | None:
     """Return the sha256 in hexadecimal that RECORD lists for ``path``; None: no RECORD, no row, or another hash."""
-    listed = (distribution.record or {}).get(path)
+    return row_sha256((distribution.record or {}).get(path))
+
+
+def row_sha256(listed: str | None) -> str | None:
+    """Return the sha256 in hexadecimal of a RECORD row's hash; None where the row has none, or another kind."""
     if listed is None or not listed.startswith("sha256="):
         return None
     # The wheel specification: urlsafe base64 without the padding, which some tools write all the same.

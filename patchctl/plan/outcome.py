@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, sha256_hex
+from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, Link, sha256_hex
+from patchctl.model.layout import is_own_xattr
 from patchctl.verdict import Base, BaseKind, SiteFacts
 
 _PERMISSIONS = 0o777
+_PYC_SECONDS = 0xFFFFFFFF
+"""Byte code keeps 32 bits of its source's modification time (PEP 552)."""
 
 
 @dataclass(slots=True)
@@ -21,16 +24,23 @@ class Folded:
 
 
 def fresh_second(site: SiteFacts, folded: Folded, now: int) -> int:
-    """Return a whole second that no file concerned ever had as its modification time."""
-    taken = [site.ledger.last_second]
+    """Return a whole second that no file concerned ever had as its modification time.
+
+    Later than every one that patchctl gave; of those that others gave it only avoids the same one, so that a file from
+    the far future does not take the clock along.
+    """
+    taken = set()
     for path in folded.contents:
         live = site.snapshot.files.get(path)
         old = site.ledger.files.get(path)
         if live is not None:
-            taken.append(live.meta.mtime_ns // 1_000_000_000)
+            taken.add(live.meta.mtime_ns // 1_000_000_000 & _PYC_SECONDS)
         if old is not None and old.base_mtime_ns is not None:
-            taken.append(old.base_mtime_ns // 1_000_000_000)
-    return max(now, *(second + 1 for second in taken))
+            taken.add(old.base_mtime_ns // 1_000_000_000 & _PYC_SECONDS)
+    second = max(now, site.ledger.last_second + 1)
+    while second & _PYC_SECONDS in taken:
+        second += 1
+    return second
 
 
 def new_fact(
@@ -63,6 +73,8 @@ def new_fact(
         result_mode=_changed_mode(base.content, result),
         base_mode=meta.mode if meta is not None else None,
         base_mtime_ns=meta.mtime_ns if meta is not None else None,
+        base_link=_base_link(path, base, old, site),
+        base_xattrs=tuple(it for it in meta.xattrs if is_own_xattr(it[0])) if meta is not None else (),
         created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
         entries=entries,
     )
@@ -83,7 +95,15 @@ def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> 
         return live.meta if live is not None else None
     if old is None or old.base_mode is None or old.base_mtime_ns is None:
         return None
-    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns)
+    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns, xattrs=old.base_xattrs)
+
+
+def _base_link(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> Link | None:
+    """The symbolic link that stood in the file's place before our first patch."""
+    live = site.snapshot.files.get(path)
+    if base.kind is BaseKind.LIVE:
+        return live.link if live is not None else None
+    return old.base_link if old is not None else None
 
 
 def swap_of(
@@ -103,15 +123,28 @@ def swap_of(
         return None
     restored = old if not patched and base.kind is BaseKind.RECORDED else None
     before_mode = before.mode & _PERMISSIONS if before is not None else None
+    before_link = live.link.target if live is not None and live.link is not None else None
     if after is None:
-        prune = old.created_dirs if old is not None and not patched else ()
-        data = before.data if before is not None else None
-        kind = EditKind.DELETE
-        return FileEdit(path=path, kind=kind, before=data, after=None, before_mode=before_mode, prune=prune)
+        return FileEdit(
+            path=path,
+            kind=EditKind.DELETE,
+            before=before.data if before is not None else None,
+            after=None,
+            before_mode=before_mode,
+            before_link=before_link,
+            prune=old.created_dirs if old is not None and not patched else (),
+        )
     if before is None or live is None:
-        mtime = restored.base_mtime_ns if restored is not None else second * 1_000_000_000
-        mode = restored.base_mode if restored is not None else after.mode & _PERMISSIONS
-        return FileEdit(path=path, kind=EditKind.ADD, before=None, after=after.data, mode=mode, mtime_ns=mtime)
+        return FileEdit(
+            path=path,
+            kind=EditKind.ADD,
+            before=None,
+            after=after.data,
+            mode=restored.base_mode if restored is not None else after.mode & _PERMISSIONS,
+            mtime_ns=restored.base_mtime_ns if restored is not None else second * 1_000_000_000,
+            link=restored.base_link if restored is not None else None,
+            xattrs=restored.base_xattrs if restored is not None else None,
+        )
     # bytes that stay keep their time: byte code made for them is still theirs
     mtime = live.meta.mtime_ns if before.data == after.data else second * 1_000_000_000
     return FileEdit(
@@ -120,8 +153,10 @@ def swap_of(
         before=before.data,
         after=after.data,
         before_mode=before_mode,
+        before_link=before_link,
         mode=restored.base_mode if restored is not None else _changed_mode(before, after),
         mtime_ns=restored.base_mtime_ns if restored is not None else mtime,
+        link=restored.base_link if restored is not None else None,
     )
 
 

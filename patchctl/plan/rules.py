@@ -31,11 +31,21 @@ class Layer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why an entry cannot be as wanted: nothing of it was planned."""
+    """Why an entry cannot be as wanted: nothing of it was planned.
+
+    Attributes:
+        id: the entry.
+        path: the file concerned.
+        reason: in words.
+        code: of the problem that is told of it.
+        hint: what to do; None: what helps with any entry that does not fit.
+    """
 
     id: str
     path: str | None
     reason: str
+    code: str = "does-not-fit"
+    hint: str | None = None
 
 
 def broken_rules(

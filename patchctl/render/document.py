@@ -97,9 +97,11 @@ def _target(target: Target) -> Json:
                 "label": build.label,
                 "fingerprint": found.fingerprint,
                 "installer": found.installer,
-                "record": f"{found.info}/RECORD" if found.record is not None else None,
+                "record": f"{found.info}/RECORD" if found.record is not None and found.oracle == "RECORD" else None,
+                "oracle": found.oracle.lower() if found.record is not None else None,
                 "source_build": found.source_build,
                 "editable": found.editable,
+                "modules": dict(sorted(found.grafts.items())),
             }
         )
     return {
@@ -108,6 +110,7 @@ def _target(target: Target) -> Json:
         "origin": target.origin,
         "distributions": distributions,
         "passed_over": list(target.passed_over),
+        "shared_by": target.shared_by,
     }
 
 

@@ -2,14 +2,15 @@
 
 Everything is read statically: no interpreter is started, nothing of the environment is imported, nothing is written.
 ``layout`` knows where environments keep their site directories, ``finding`` chooses one, ``metadata`` reads
-distributions (``record`` their RECORD), ``snapshot`` reads the files that patches name, ``searching`` looks for names
+distributions (``record`` their RECORD, ``conda`` what conda lists where there is none, ``redirects`` where the modules
+of an editable install are), ``snapshot`` reads the files that patches name, ``searching`` looks for names
 that moved.
 
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """
 
-from patchctl.target.finding import find_target, site_directories
+from patchctl.target.finding import editable_grafts, find_target, site_directories
 from patchctl.target.searching import search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
 
-__all__ = ["find_target", "read_snapshot", "search_names", "site_directories", "top_levels"]
+__all__ = ["editable_grafts", "find_target", "read_snapshot", "search_names", "site_directories", "top_levels"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from patchctl.disk import read_below
+from patchctl.disk import Root, Roots, opened_roots, read_below, read_linked
 from patchctl.errors import TargetError
-from patchctl.model.target import Distribution
-from patchctl.target.holdings import Holding, normal_name
+from patchctl.model.target import Distribution, row_sha256
+from patchctl.target.holdings import Holding, normal_name, read_info
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import fingerprint, is_metadata, parse_record
+
+if TYPE_CHECKING:
+    from patchctl.target.redirects import Redirect
 
 _CODE = (".py", ".so", ".pyd")
 _SMALL = 1 << 20
@@ -30,21 +34,28 @@ def read_distribution(site: str, holding: Holding) -> Distribution:
             f"{holding.name} {holding.build} is installed as an egg ({holding.info}), which patchctl does not edit"
         )
         raise TargetError("egg-install", message, hint="install it from a wheel, with pip or uv", path=holding.info)
-    if holding.info.endswith(".egg-link"):
-        return Distribution(name=holding.name, build=holding.build, info=holding.info, editable=True)
     root_fd = open_site(site)
     try:
-        return _read(root_fd, holding)
+        if holding.info.endswith(".egg-link"):
+            return _read_egg_link(site, root_fd, holding)
+        return _read(site, root_fd, holding)
     finally:
         os.close(root_fd)
 
 
-def _read(root_fd: int, holding: Holding) -> Distribution:
+def _read(site: str, root_fd: int, holding: Holding) -> Distribution:
     """Read a dist-info, or an egg-info: that one may be a plain file, and then has nothing below it."""
     below = holding.info.endswith(".dist-info")
     listed = read_metadata(root_fd, f"{holding.info}/RECORD", limit=LARGEST_RECORD) if below else None
     record = None if listed is None else parse_record(listed)
-    installer = read_metadata(root_fd, f"{holding.info}/INSTALLER") if below else None
+    oracle = "RECORD"
+    if record is None:
+        from patchctl.target.conda import conda_record  # late, as everything that most installs do not need
+
+        record, oracle = conda_record(site, holding.info), "conda-meta"
+    installer = read_info(root_fd, holding.info, "INSTALLER") if below else None
+    editable = _is_editable(root_fd, holding, record)
+    redirect = _redirect(site, root_fd, holding, record) if editable else None
     return Distribution(
         name=holding.name,
         build=holding.build,
@@ -52,9 +63,56 @@ def _read(root_fd: int, holding: Holding) -> Distribution:
         installer=(installer or b"").decode("utf-8", "replace").strip() or None,
         record=record,
         fingerprint=None if record is None else fingerprint(record),
-        source_build=_source_build(root_fd, holding.name, record),
-        editable=_is_editable(root_fd, holding, record),
+        source_build=_source_build(site, root_fd, holding.name, record, redirect.grafts if redirect else {}),
+        editable=editable,
+        grafts=redirect.grafts if redirect else {},
+        obstacle=redirect.obstacle if redirect else None,
+        oracle=oracle if record is not None else "RECORD",
     )
+
+
+def _read_egg_link(site: str, root_fd: int, holding: Holding) -> Distribution:
+    """Read a ``setup.py develop`` install: all its metadata lies in the tree that the link's first line names."""
+    tree = os.fsdecode((read_metadata(root_fd, holding.info) or b"").partition(b"\n")[0].strip())
+    infos = sorted(it for it in os.listdir(tree) if it.endswith(".egg-info") and os.path.isdir(f"{tree}/{it}"))
+    stated = b""
+    tree_fd = open_site(tree)
+    try:
+        for info in infos[:1]:
+            stated = read_metadata(tree_fd, f"{info}/top_level.txt", limit=_SMALL) or b""
+    finally:
+        os.close(tree_fd)
+    tops = _words(stated) or [holding.name.replace("-", "_")]
+    from patchctl.target.redirects import read_redirect
+
+    redirect = read_redirect(site, root_fd, holding.info, [holding.info], tops)
+    return Distribution(
+        name=holding.name,
+        build=holding.build,
+        info=holding.info,
+        source_build=_source_build(site, root_fd, holding.name, None, redirect.grafts),
+        editable=True,
+        grafts=redirect.grafts,
+        obstacle=redirect.obstacle,
+    )
+
+
+def _redirect(site: str, root_fd: int, holding: Holding, record: Mapping[str, str | None] | None) -> Redirect:
+    """Find where the modules of an editable dist-info (or egg-info) really are."""
+    from patchctl.target.redirects import read_redirect
+
+    if record is not None:
+        files = [row for row in record if "/" not in row]
+    else:
+        files = [entry for entry in os.listdir(root_fd) if _redirects(entry, holding.name)]
+    files = [name for name in files if name.endswith((".pth", "_finder.py"))]
+    stated = read_info(root_fd, holding.info, "top_level.txt") if holding.info.endswith(".dist-info") else None
+    tops = _words(stated or b"") or [holding.name.replace("-", "_")]
+    return read_redirect(site, root_fd, holding.info, files, tops)
+
+
+def _words(top_level: bytes) -> list[str]:
+    return [word for word in top_level.decode("utf-8", "replace").split() if word.isidentifier()]
 
 
 def parse_source_version(data: bytes) -> str | None:
@@ -76,9 +134,17 @@ def parse_source_version(data: bytes) -> str | None:
     return None
 
 
-def _source_build(root_fd: int, name: str, record: Mapping[str, str | None] | None) -> str | None:
+def _source_build(
+    site: str, root_fd: int, name: str, record: Mapping[str, str | None] | None, grafts: Mapping[str, str]
+) -> str | None:
     """Return what the import package's ``_version.py`` states; a second opinion, so unreadable is the same as none."""
     usual = f"{name.replace('-', '_')}/_version.py"
+    if grafts:
+        try:
+            with opened_roots(site, grafts) as roots:
+                return _stated_version(roots, usual, None)
+        except OSError:
+            return None
     if record is None or usual in record:
         path = usual
     else:
@@ -86,11 +152,22 @@ def _source_build(root_fd: int, name: str, record: Mapping[str, str | None] | No
         if len(tops) != 1:
             return None
         path = tops[0]
+    return _stated_version(root_fd, path, row_sha256((record or {}).get(path)))
+
+
+def _stated_version(root: Root, path: str, listed: str | None) -> str | None:
     try:
-        found = read_below(root_fd, path, limit=_SMALL)
+        found = read_below(root, path, limit=_SMALL)
+        return None if found is None else parse_source_version(found[0])
+    except OSError:
+        pass
+    try:
+        # Under uv's symlink mode it is a link to these very bytes.
+        site = root.site if isinstance(root, Roots) else root
+        owners = {os.fstat(site).st_uid}
+        return parse_source_version(read_linked(root, path, {listed} if listed else (), owners, limit=_SMALL).data)
     except OSError:
         return None
-    return None if found is None else parse_source_version(found[0])
 
 
 def _is_editable(root_fd: int, holding: Holding, record: Mapping[str, str | None] | None) -> bool:
@@ -104,7 +181,7 @@ def _is_editable(root_fd: int, holding: Holding, record: Mapping[str, str | None
     path = f"{holding.info}/direct_url.json"
     if not holding.info.endswith(".dist-info") or (record is not None and path not in record):
         return False
-    return _says_editable(read_metadata(root_fd, path, limit=_SMALL))
+    return _says_editable(read_info(root_fd, holding.info, "direct_url.json"))
 
 
 def _is_code(path: str) -> bool:

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from patchctl.errors import TargetError
+from patchctl.errors import Problem, TargetError
 from patchctl.model.target import Distribution, Target
 from patchctl.target.distributions import read_distribution
 from patchctl.target.holdings import Holding, find_holdings, normal_name
@@ -203,28 +203,63 @@ def _target(environment: Environment, wanted: frozenset[str], also: Callable[[st
         for holding in holdings:
             imported.setdefault(holding.name, site)
     chosen, holdings = max(holders, key=lambda holder: list(imported.values()).count(holder[0]))
-    if chosen in environment.base:
-        raise _shared(environment, chosen, holdings)
+    found, unusable = _distributions(chosen, [it for it in holdings if imported[it.name] == chosen])
+    if not found:
+        first = unusable[min(unusable)]
+        raise TargetError(first.code, first.message, hint=first.hint, path=first.path)
     return Target(
         site=chosen,
         python=environment.python,
         origin=environment.origin,
-        distributions=_distributions(chosen, [it for it in holdings if imported[it.name] == chosen]),
+        distributions=found,
         passed_over=tuple(site for site, _ in holders if site != chosen),
+        shared_by=environment.root if chosen in environment.base else None,
+        unusable=unusable,
     )
 
 
-def _distributions(site: str, holdings: list[Holding]) -> dict[str, Distribution]:
+def _distributions(site: str, holdings: Collection[Holding]) -> tuple[dict[str, Distribution], dict[str, Problem]]:
+    """Read each distribution; one that cannot be read says nothing about the others."""
     by_name: dict[str, list[Holding]] = {}
     for holding in holdings:
         by_name.setdefault(holding.name, []).append(holding)
+    found: dict[str, Distribution] = {}
+    unusable: dict[str, Problem] = {}
     for name, several in by_name.items():
+        broken = [holding.problem for holding in several if holding.problem is not None]
         if len(several) > 1:
-            listed = " and ".join(holding.info for holding in several)
-            message = f"{name} is recorded more than once in {site}: {listed}; which one the files are from is unknown"
-            hint = "remove the leftover of the older install (an upgrade with --target leaves one)"
-            raise TargetError("ambiguous-distribution", message, hint=hint)
-    return {name: read_distribution(site, holding) for name, (holding,) in by_name.items()}
+            unusable[name] = _ambiguous(site, several)
+        elif broken:
+            unusable[name] = broken[0]
+        else:
+            try:
+                found[name] = read_distribution(site, several[0])
+            except TargetError as error:
+                unusable[name] = error.problem
+    return found, unusable
+
+
+def _ambiguous(site: str, several: Collection[Holding]) -> Problem:
+    name = next(iter(several)).name
+    listed = " and ".join(holding.info for holding in several)
+    message = f"{name} is recorded more than once in {site}: {listed}; which one the files are from is unknown"
+    hint = "remove the leftover of the older install (an upgrade with --target leaves one)"
+    return Problem(code="ambiguous-distribution", message=message, hint=hint)
+
+
+def editable_grafts(site: str) -> dict[str, str]:
+    """Return what the editable installs of ``site`` (absolute) have elsewhere: top-level name -> directory.
+
+    For settling a transaction that was cut short, when nothing is known of what it was about; what cannot be read is
+    left out.
+    """
+    grafts: dict[str, str] = {}
+    for holding in find_holdings(site, None):
+        try:
+            grafts.update(read_distribution(site, holding).grafts)
+        except TargetError:
+            continue
+    return grafts
 
 
 def _absent(environment: Environment, wanted: frozenset[str], *, own: bool) -> TargetError:
@@ -239,10 +274,3 @@ def _absent(environment: Environment, wanted: frozenset[str], *, own: bool) -> T
     if own:
         message += "; this is the environment patchctl itself runs in"
     return TargetError("no-distribution", message, hint=_HINT)
-
-
-def _shared(environment: Environment, site: str, holdings: tuple[Holding, ...]) -> TargetError:
-    names = ", ".join(f"{holding.name} {holding.build}" for holding in holdings)
-    message = f"{names} lies in {site}, which {environment.root} shares with every user of its base installation"
-    hint = f"to work on the base installation itself, name it: --site {site}"
-    return TargetError("base-environment", message, hint=hint)

@@ -9,8 +9,10 @@ import os
 from collections.abc import Collection
 from typing import NamedTuple
 
-from patchctl.errors import TargetError
+from patchctl.errors import Problem, TargetError
+from patchctl.model.target import row_sha256
 from patchctl.target.reading import open_site, read_metadata
+from patchctl.target.record import parse_record
 
 _ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
 
@@ -22,11 +24,13 @@ class Holding(NamedTuple):
         name: normalised.
         build: full version string.
         info: name of the file or directory that says so, relative to the site.
+        problem: why it cannot be read: ``build`` is then what its name says, if that says anything.
     """
 
     name: str
     build: str
     info: str
+    problem: Problem | None = None
 
 
 def normal_name(name: str) -> str:
@@ -34,14 +38,18 @@ def normal_name(name: str) -> str:
     return "-".join(filter(None, name.lower().replace("_", "-").replace(".", "-").split("-")))
 
 
-def find_holdings(site: str, names: Collection[str], *, endings: tuple[str, ...] = _ENDINGS) -> tuple[Holding, ...]:
+def find_holdings(
+    site: str, names: Collection[str] | None, *, endings: tuple[str, ...] = _ENDINGS
+) -> tuple[Holding, ...]:
     """Return what ``site`` (absolute) holds of the distributions ``names`` (normalised), sorted by ``info``.
+
+    Without ``names``: of every distribution whose metadata can be read.
 
     Leftovers of interrupted installs (``~llm-0.20.0.dist-info``), a dist-info without METADATA and one without a name
     are no distributions and are passed by, as pip does.
 
     Raises:
-        TargetError: the directory, or the metadata of what seems to be wanted, cannot be read.
+        TargetError: the directory cannot be read.
     """
     root_fd = open_site(site)
     try:
@@ -68,46 +76,67 @@ def parse_headers(data: bytes) -> tuple[str | None, str | None]:
     return name or None, version or None
 
 
-def _candidates(root_fd: int, names: Collection[str], endings: tuple[str, ...]) -> list[str]:
+def _candidates(root_fd: int, names: Collection[str] | None, endings: tuple[str, ...]) -> list[str]:
     """Return the entries that may be metadata of a wanted distribution, by their spelling alone."""
     found = []
     for entry in os.listdir(root_fd):
         if not entry.endswith(endings) or entry.startswith("~"):
             continue
         normal = normal_name(entry.rpartition(".")[0]) + "-"
-        if any(normal.startswith(f"{name}-") for name in names):
+        if names is None or any(normal.startswith(f"{name}-") for name in names):
             found.append(entry)
     return sorted(found)
 
 
-def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str]) -> Holding | None:
+def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str] | None) -> Holding | None:
     try:
         name, version = _headers(root_fd, site, entry, names)
-    except TargetError:
+    except TargetError as error:
         # By the spelling it may be another distribution whose name begins alike: that one is nobody's business.
-        if normal_name(entry.rpartition(".")[0].partition("-")[0]) in names:
-            raise
-        return None
-    if not name or not version or normal_name(name) not in names:
+        spelt, _, rest = entry.rpartition(".")[0].partition("-")
+        if names is None or normal_name(spelt) not in names:
+            return None
+        return Holding(name=normal_name(spelt), build=rest or "unknown", info=entry, problem=error.problem)
+    if not name or not version or (names is not None and normal_name(name) not in names):
         return None
     return Holding(name=normal_name(name), build=version, info=entry)
 
 
-def _headers(root_fd: int, site: str, entry: str, names: Collection[str]) -> tuple[str | None, str | None]:
+def _headers(root_fd: int, site: str, entry: str, names: Collection[str] | None) -> tuple[str | None, str | None]:
     if entry.endswith(".egg"):
         # A zip archive or a directory, called name-version-pyX.Y.egg.
         name, _, rest = entry.removesuffix(".egg").partition("-")
         return name, rest.partition("-")[0]
     if entry.endswith(".egg-link"):
         return _linked_headers(root_fd, entry, names)
-    path = f"{entry}/METADATA"
     if entry.endswith(".egg-info"):
         # Debian and conda have directories, distutils wrote plain files.
         path = f"{entry}/PKG-INFO" if os.path.isdir(f"{site}/{entry}") else entry
-    return parse_headers(read_metadata(root_fd, path) or b"")
+        return parse_headers(read_metadata(root_fd, path) or b"")
+    return parse_headers(read_info(root_fd, entry, "METADATA") or b"")
 
 
-def _linked_headers(root_fd: int, entry: str, names: Collection[str]) -> tuple[str | None, str | None]:
+def read_info(root_fd: int, info: str, name: str) -> bytes | None:
+    """Return file ``name`` of the dist-info directory ``info``; None when it is not there.
+
+    uv's symlink mode makes links of what it takes from its cache, and writes RECORD itself: a link is read through
+    where it leads to the very bytes that RECORD lists.
+
+    Raises:
+        TargetError: it is there and cannot be read.
+    """
+    path = f"{info}/{name}"
+    try:
+        return read_metadata(root_fd, path)
+    except TargetError:
+        record = parse_record(read_metadata(root_fd, f"{info}/RECORD", limit=64 << 20) or b"")
+        listed = row_sha256((record or {}).get(path))
+        if listed is None:
+            raise
+        return read_metadata(root_fd, path, listed={listed})
+
+
+def _linked_headers(root_fd: int, entry: str, names: Collection[str] | None) -> tuple[str | None, str | None]:
     """Return Name and Version of a ``setup.py develop`` install: the link's first line names the source tree."""
     line = (read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip()
     tree = os.fsdecode(line)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
-from patchctl.disk import NotRegularError, open_root, read_below
+from patchctl.disk import NotRegularError, Roots, open_root, opened_roots, read_below, read_linked
 from patchctl.errors import TargetError
 
 
@@ -22,8 +24,26 @@ def open_site(site: str) -> int:
         raise TargetError("unreadable-site", message, hint="name another with --site DIR") from None
 
 
-def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20) -> bytes | None:
+@contextmanager
+def open_target(site: str, grafts: Mapping[str, str]) -> Iterator[Roots]:
+    """Open a site (absolute) and the directories of its grafted packages; errors as of :func:`open_site`."""
+    with ExitStack() as stack:
+        try:
+            roots = stack.enter_context(opened_roots(site, grafts))
+        except OSError as error:
+            message = f"the site directory {error.filename or site} cannot be read: {error.strerror}"
+            raise TargetError("unreadable-site", message, hint="name another with --site DIR") from None
+        yield roots
+
+
+def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20, listed: Collection[str] = ()) -> bytes | None:
     """Return the bytes of an installer's own file, None when it is not there.
+
+    Args:
+        root_fd: descriptor of the site.
+        path: of the file, relative to the site.
+        limit: largest size in bytes that is read.
+        listed: what RECORD lists for it, sha256 in hexadecimal: a link to these very bytes is read through.
 
     Raises:
         TargetError: something is there that cannot be read as a regular file: without it, who owns which file is
@@ -32,10 +52,23 @@ def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20) -> bytes | 
     try:
         found = read_below(root_fd, path, limit=limit)
     except OSError as error:
-        message = f"{path} {why_unreadable(error)}"
-        hint = "uv installs links with --link-mode=symlink: install with --link-mode=copy" if is_link(error) else None
-        raise TargetError("unreadable-metadata", message, hint=hint, path=path) from None
+        if is_link(error) and listed:
+            return _read_link(root_fd, path, listed, limit)
+        raise _unreadable(path, error) from None
     return None if found is None else found[0]
+
+
+def _read_link(root_fd: int, path: str, listed: Collection[str], limit: int) -> bytes:
+    try:
+        return read_linked(root_fd, path, listed, {os.fstat(root_fd).st_uid}, limit=limit).data
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError) -> TargetError:
+    linked = isinstance(error, NotRegularError) and error.errno == errno.ELOOP
+    hint = "reinstall it; with uv, --link-mode=copy makes files instead of links" if linked else None
+    return TargetError("unreadable-metadata", f"{path} {why_unreadable(error)}", hint=hint, path=path)
 
 
 def why_unreadable(error: OSError) -> str:
@@ -43,7 +76,7 @@ def why_unreadable(error: OSError) -> str:
     if is_link(error):
         return "is a symbolic link, and only regular files are read and edited"
     if isinstance(error, NotRegularError):
-        reason = error.strerror or ""
+        reason = error.strerror or "cannot be read"
         return f"cannot be reached: {reason}" if reason.startswith("the directory") else reason
     return f"cannot be read: {os.strerror(error.errno) if error.errno else error}"
 

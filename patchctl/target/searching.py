@@ -10,9 +10,10 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
 
-from patchctl.disk import open_parent
-from patchctl.model.target import Distribution, Target
-from patchctl.target.reading import open_site, read_metadata
+from patchctl.disk import Roots, link_text, open_parent, read_linked
+from patchctl.model.target import Distribution, Target, listed_sha256
+from patchctl.target.holdings import read_info
+from patchctl.target.reading import open_site, open_target
 from patchctl.target.record import is_metadata
 
 _LARGEST = 2 << 20
@@ -40,14 +41,14 @@ def search_names(
 
     Returns:
         Every word and name -> sorted paths (POSIX, relative to the site), from RECORD, or from the top-level packages
-        where there is none. Links, files over 2 MB and unreadable ones define nothing.
+        where there is none. Files over 2 MB, unreadable ones, and links to bytes that RECORD does not list,
+        define nothing.
 
     Raises:
         TargetError: the site directory itself cannot be read.
     """
-    root_fd = open_site(target.site)
-    try:
-        paths = _paths(root_fd, distribution)
+    with open_target(target.site, distribution.grafts) as roots:
+        paths = _paths(roots, distribution)
         found: dict[str, list[str]] = {key: [] for key in (*words, *names)}
         for path in paths:
             name = path.rpartition("/")[2]
@@ -57,17 +58,18 @@ def search_names(
             sources = [path for path in paths if path.endswith(".py")]
             if directories is not None:
                 sources = [path for path in sources if path.rpartition("/")[0] in directories]
-            _search(root_fd, sources, words, found)
-    finally:
-        os.close(root_fd)
+            _search(roots, distribution, sources, words, found)
     return {key: tuple(dict.fromkeys(hits)) for key, hits in found.items()}
 
 
 def top_levels(target: Target, distribution: Distribution) -> tuple[str, ...]:
     """Return the top-level packages and modules of a distribution as names relative to the site, sorted.
 
-    From RECORD; without one, from its ``top_level.txt``, or else the name the distribution's own name suggests.
+    From RECORD; without one, from its ``top_level.txt``, or else the name the distribution's own name suggests. Those
+    of an editable install are where its redirection leads.
     """
+    if distribution.grafts:
+        return tuple(sorted(distribution.grafts))
     if distribution.record is not None:
         code = (path for path in distribution.record if path.endswith(_CODE) and _is_below(path))
         return tuple(sorted({path.partition("/")[0] for path in code}))
@@ -81,17 +83,19 @@ def top_levels(target: Target, distribution: Distribution) -> tuple[str, ...]:
 def _stated_tops(root_fd: int, distribution: Distribution) -> tuple[str, ...]:
     listed = None
     if distribution.info.endswith((".dist-info", ".egg-info")) and _is_directory(root_fd, distribution.info):
-        listed = read_metadata(root_fd, f"{distribution.info}/top_level.txt")
+        listed = read_info(root_fd, distribution.info, "top_level.txt")
     words = (listed or b"").decode("utf-8", "replace").split() or [distribution.name.replace("-", "_")]
     words = [word for word in words if "/" not in word and "\0" not in word and word not in {".", ".."}]
     tops = [name for word in words for name in (word, f"{word}.py")]
     return tuple(sorted(name for name in tops if _exists(root_fd, name)))
 
 
-def _paths(root_fd: int, distribution: Distribution) -> list[str]:
+def _paths(roots: Roots, distribution: Distribution) -> list[str]:
+    if distribution.grafts:
+        return sorted(path for top in distribution.grafts for path in _walk(roots.of(top), top))
     if distribution.record is not None:
         return sorted(path for path in distribution.record if _is_below(path))
-    return sorted(path for top in _stated_tops(root_fd, distribution) for path in _walk(root_fd, top))
+    return sorted(path for top in _stated_tops(roots.site, distribution) for path in _walk(roots.site, top))
 
 
 def _walk(root_fd: int, top: str) -> Iterator[str]:
@@ -106,7 +110,9 @@ def _walk(root_fd: int, top: str) -> Iterator[str]:
         return  # what may not be read defines nothing
 
 
-def _search(root_fd: int, paths: list[str], words: Collection[str], found: dict[str, list[str]]) -> None:
+def _search(
+    roots: Roots, distribution: Distribution, paths: list[str], words: Collection[str], found: dict[str, list[str]]
+) -> None:
     """Add the files that define a word; ``paths`` is sorted, so that each directory is opened about once."""
     import re
 
@@ -119,11 +125,11 @@ def _search(root_fd: int, paths: list[str], words: Collection[str], found: dict[
                 os.close(parent)
                 parent = -1
             try:
-                parent, _ = open_parent(root_fd, path)
+                parent, _ = open_parent(roots, path)
             except OSError:
                 continue
             opened = directory
-        data = _read(parent, name)
+        data = _read(parent, name) or _read_link(roots, distribution, path)
         for word, plain, pattern in patterns:
             # Plain search throws out nearly every file at a tenth of the pattern's cost.
             if plain in data and re.search(pattern, data):
@@ -151,6 +157,17 @@ def _read(parent: int, name: str) -> bytes:
         return b""
     finally:
         os.close(fd)
+
+
+def _read_link(roots: Roots, distribution: Distribution, path: str) -> bytes:
+    """Return the bytes of a file that uv's symlink mode made a link of, empty for everything else."""
+    listed = listed_sha256(distribution, path)
+    try:
+        if listed is None or link_text(roots, path) is None:
+            return b""
+        return read_linked(roots, path, {listed}, {os.fstat(roots.site).st_uid}, limit=_LARGEST).data
+    except OSError:
+        return b""
 
 
 def _is_below(path: str) -> bool:

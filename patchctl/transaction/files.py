@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, open_parent
+from patchctl.disk import NotRegularError, Root, attributes, open_parent
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -20,7 +20,6 @@ _PERMISSIONS = 0o777
 DIRECTORY_MODE = 0o755
 _NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
 _ACL = "system.posix_acl_access"
-_NEVER_CARRIED = frozenset({"security.capability", "security.ima", "security.evm"})
 _NOT_OURS_TO_SET = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP})
 
 
@@ -42,7 +41,7 @@ class Looks(NamedTuple):
 
 
 @contextmanager
-def parent_of(root: int, path: str) -> Iterator[tuple[int, str]]:
+def parent_of(root: Root, path: str) -> Iterator[tuple[int, str]]:
     """Walk to the directory that holds ``path`` and yield (its descriptor, the last component); see ``disk``."""
     parent, name = open_parent(root, path)
     try:
@@ -78,6 +77,26 @@ def write_new(parent: int, name: str, data: bytes, looks: Looks, later: Callable
         os.close(fd)
 
 
+def write_link(parent: int, name: str, text: str, owner: tuple[int, int] | None, mtime_ns: int | None) -> None:
+    """Create the symbolic link ``name`` with ``text``; it must not exist. Whoever makes it syncs its directory."""
+    os.symlink(text, name, dir_fd=parent)
+    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if owner is not None and owner != (status.st_uid, status.st_gid):
+        os.chown(name, *owner, dir_fd=parent, follow_symlinks=False)
+    if mtime_ns is not None:
+        os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=parent, follow_symlinks=False)
+
+
+def put_new(parent: int, temp: str, name: str) -> None:
+    """Give the file ``temp`` the name ``name`` too, which must be nobody's: whatever stands there is never replaced.
+
+    Raises:
+        FileExistsError: somebody made a file of that name.
+        OSError: hard links cannot be made here, among others.
+    """
+    os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+
+
 def _replace_xattrs(fd: int, xattrs: Mapping[str, bytes]) -> None:
     """Give the file these attributes; the access list that its directory handed down goes, unless it is among them."""
     if _ACL not in xattrs:
@@ -91,17 +110,10 @@ def _replace_xattrs(fd: int, xattrs: Mapping[str, bytes]) -> None:
 
 
 def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
-    """Return the extended attributes of a file that another one may carry.
-
-    File capabilities are never given away, and what vouches for the old bytes (IMA, EVM) is no word for the new ones.
-    """
+    """Return the extended attributes of a file that another one may carry."""
     fd = os.open(name, _LOOK, dir_fd=parent)
     try:
-        return {key: os.getxattr(fd, key) for key in os.listxattr(fd) if key not in _NEVER_CARRIED}
-    except OSError as error:
-        if error.errno in _NO_XATTRS:
-            return {}
-        raise
+        return attributes(fd)
     finally:
         os.close(fd)
 

@@ -7,10 +7,12 @@ them. Acting on it is the business of ``settle``. It holds no time, no owner and
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, open_root, read_below
+from patchctl.disk import NotRegularError, Root, open_root, read_below
 from patchctl.errors import TargetError, TransactionError
 from patchctl.model.files import sha256_hex
 from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, is_sha256, is_transaction_id
@@ -20,7 +22,8 @@ FORMAT = 1
 _SIZE_LIMIT = 16 << 20
 _EDIT_LIMIT = 10_000
 _PERMISSIONS = 0o777
-_RANGE = 1 << 63
+_TIMES = (1 << 63) * 1_000_000_000
+_LONGEST_LINK = 4096
 
 
 class Stage(str, Enum):
@@ -43,6 +46,8 @@ class JournalEdit(NamedTuple):
         mtime_ns: modification time of the old file, for the same case.
         new_mode: permission bits that the new file is given; they tell old from new where the bytes stay. None: the
             old file's.
+        link: text of the symbolic link that stood there and led to ``before``; ``mtime_ns`` is then its own.
+        new_link: text of the symbolic link that is put there.
     """
 
     path: str
@@ -53,14 +58,25 @@ class JournalEdit(NamedTuple):
     mode: int | None = None
     mtime_ns: int | None = None
     new_mode: int | None = None
+    link: str | None = None
+    new_link: str | None = None
 
 
 class Journal(NamedTuple):
-    """A transaction: its id, how far it may have come, and its edits in order, the ledger last."""
+    """A transaction.
+
+    Attributes:
+        transaction: its id.
+        stage: how far it may have come.
+        edits: in order, the ledger's last.
+        grafts: the top-level names of its paths that lie outside the site -> the absolute directory that holds them.
+            Never believed: whoever settles the transaction must have found the same by himself.
+    """
 
     transaction: str
     stage: Stage
     edits: tuple[JournalEdit, ...]
+    grafts: Mapping[str, str] = MappingProxyType({})
 
     @property
     def ledger_after(self) -> str | None:
@@ -114,7 +130,7 @@ def journal_state(site: str) -> JournalState | None:
         os.close(root)
 
 
-def read_journal(root: int) -> Journal | None:
+def read_journal(root: Root) -> Journal | None:
     """Return the journal below the site descriptor ``root``; None when there is none; TransactionError as above."""
     try:
         found = read_below(root, JOURNAL_PATH, limit=_SIZE_LIMIT)
@@ -125,7 +141,7 @@ def read_journal(root: int) -> Journal | None:
     return None if found is None else decode_journal(found[0])
 
 
-def is_committed(root: int, journal: Journal) -> bool:
+def is_committed(root: Root, journal: Journal) -> bool:
     """Return whether the ledger that ``journal`` leads to is the live one."""
     try:
         found = read_below(root, LEDGER_PATH)
@@ -148,10 +164,20 @@ def encode_journal(journal: Journal) -> bytes:
             "mode": edit.mode,
             "mtime_ns": edit.mtime_ns,
             "new_mode": edit.new_mode,
+            # written only where there is one, so that a journal without links has the keys it always had
+            **({"link": edit.link} if edit.link is not None else {}),
+            **({"new_link": edit.new_link} if edit.new_link is not None else {}),
         }
         for edit in journal.edits
     ]
-    document = {"format": FORMAT, "transaction": journal.transaction, "stage": journal.stage.value, "edits": edits}
+    document: dict[str, object] = {
+        "format": FORMAT,
+        "transaction": journal.transaction,
+        "stage": journal.stage.value,
+        "edits": edits,
+    }
+    if journal.grafts:
+        document["grafts"] = dict(journal.grafts)
     return json.dumps(document, indent=1, sort_keys=True).encode("ascii") + b"\n"
 
 
@@ -171,7 +197,7 @@ def decode_journal(data: bytes) -> Journal:
             hint="run `patchctl recover` with the version that wrote it",
             path=JOURNAL_PATH,
         )
-    fields = _object(document, {"format", "transaction", "stage", "edits"})
+    fields = _object(document, {"format", "transaction", "stage", "edits"}, {"grafts"})
     transaction, stage, edits = fields["transaction"], fields["stage"], fields["edits"]
     if type(number) is not int or number != FORMAT:
         raise _damaged("its format is none")
@@ -181,7 +207,12 @@ def decode_journal(data: bytes) -> Journal:
         raise _damaged("its stage is none")
     if not isinstance(edits, list) or not 0 < len(edits) <= _EDIT_LIMIT:
         raise _damaged("it has no list of edits")
-    journal = Journal(transaction=transaction, stage=Stage(fields["stage"]), edits=tuple(_edit(edit) for edit in edits))
+    journal = Journal(
+        transaction=transaction,
+        stage=Stage(fields["stage"]),
+        edits=tuple(_edit(edit) for edit in edits),
+        grafts=_grafts(fields.get("grafts", {})),
+    )
     _check_whole(journal)
     return journal
 
@@ -195,7 +226,8 @@ def _check_whole(journal: Journal) -> None:
 
 
 def _edit(value: object) -> JournalEdit:
-    fields = _object(value, {"path", "before", "after", "created", "prune", "mode", "mtime_ns", "new_mode"})
+    keys = {"path", "before", "after", "created", "prune", "mode", "mtime_ns", "new_mode"}
+    fields = _object(value, keys, {"link", "new_link"})
     path = fields["path"]
     if not isinstance(path, str) or edit_problem(path) is not None:
         raise _damaged(f"{path!r} is not a path below the site")
@@ -211,12 +243,29 @@ def _edit(value: object) -> JournalEdit:
         prune=_parents(fields["prune"], path),
         mode=mode,
         new_mode=new_mode,
-        mtime_ns=_number(fields["mtime_ns"], -_RANGE, _RANGE),
+        mtime_ns=_number(fields["mtime_ns"], -_TIMES, _TIMES),
+        link=_link(fields.get("link")),
+        new_link=_link(fields.get("new_link")),
     )
 
 
-def _object(value: object, keys: set[str]) -> dict[str, object]:
-    if not isinstance(value, dict) or value.keys() != keys:
+def _link(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and 0 < len(value) <= _LONGEST_LINK and "\0" not in value):
+        return value
+    raise _damaged("the text of a link is none")
+
+
+def _grafts(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _damaged("its directories outside the site are none")
+    for top, directory in value.items():
+        if "/" in top or not isinstance(directory, str) or not directory.startswith("/"):
+            raise _damaged("its directories outside the site are none")
+    return value
+
+
+def _object(value: object, keys: set[str], optional: set[str] | frozenset[str] = frozenset()) -> dict[str, object]:
+    if not isinstance(value, dict) or not keys <= value.keys() <= keys | optional:
         raise _damaged("it does not have the keys of a journal")
     return value
 

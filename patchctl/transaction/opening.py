@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, open_root, read_below
+from patchctl.disk import NotRegularError, Roots, open_root, read_below
 from patchctl.errors import PatchctlError, TargetError
 from patchctl.model.layout import LAYOUT, STATE_DIR, is_transaction_id
 from patchctl.transaction.files import (
@@ -36,19 +37,30 @@ class OpenSite(NamedTuple):
 
     Attributes:
         site: its absolute path, for messages, mount points and byte code.
-        root: descriptor of the site directory.
+        root: descriptor of the site directory, and of those that hold the packages of editable installs.
         state: descriptor of its ``.patchctl``.
         owner: (uid, gid) that new files of our own get; None: whatever the system gives.
         pycache_prefix: the target's PYTHONPYCACHEPREFIX, absolute; None: it has none.
         checkpoint: called with the name of every step before the step.
+        grafts: top-level names that lie outside the site -> the absolute directory that holds them.
     """
 
     site: str
-    root: int
+    root: Roots
     state: int
     owner: tuple[int, int] | None
     pycache_prefix: str | None
     checkpoint: Callable[[str], None]
+    grafts: Mapping[str, str] = MappingProxyType({})
+
+    def directory_of(self, path: str) -> str:
+        """Return the absolute directory that ``path`` is relative to."""
+        return self.grafts.get(path.partition("/")[0], self.site)
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """Whose files a link may lead to, besides root and the caller: the site's owner could change it anyway."""
+        return (os.fstat(self.root.site).st_uid,)
 
     @property
     def looks(self) -> Looks:
@@ -57,8 +69,13 @@ class OpenSite(NamedTuple):
 
 
 @contextmanager
-def opened(site: str, pycache_prefix: str | None, checkpoint: Callable[[str], None]) -> Iterator[OpenSite]:
-    """Open ``site`` and its state directory, which is made when it is not there.
+def opened(
+    site: str,
+    pycache_prefix: str | None,
+    checkpoint: Callable[[str], None],
+    grafts: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[OpenSite]:
+    """Open ``site`` and its state directory, which is made when it is not there; and the directories of ``grafts``.
 
     Raises:
         TargetError: there is no such directory.
@@ -73,14 +90,38 @@ def opened(site: str, pycache_prefix: str | None, checkpoint: Callable[[str], No
         descriptors.callback(os.close, root)
         status = os.fstat(root)
         _refuse_untrusted(status, site)
+        roots = Roots(site=root, grafts=_open_grafts(descriptors, grafts))
         # Only root can give files away; everyone else owns what he makes.
         owner = (status.st_uid, status.st_gid) if os.geteuid() == 0 else None
         state = _open_state(root, site, owner)
         descriptors.callback(os.close, state)
         _refuse_newer(root)
         yield OpenSite(
-            site=site, root=root, state=state, owner=owner, pycache_prefix=pycache_prefix, checkpoint=checkpoint
+            site=site,
+            root=roots,
+            state=state,
+            owner=owner,
+            pycache_prefix=pycache_prefix,
+            checkpoint=checkpoint,
+            grafts=grafts,
         )
+
+
+def _open_grafts(descriptors: ExitStack, grafts: Mapping[str, str]) -> dict[str, int]:
+    """Open the directories that hold an editable install's packages; as root, both must be trusted."""
+    opened_grafts = {}
+    for top, directory in grafts.items():
+        try:
+            fd = open_root(directory)
+            descriptors.callback(os.close, fd)
+            package = os.stat(top, dir_fd=fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            message = f"{directory}, where the editable install has {top}, is not there any more"
+            raise TargetError("no-source-tree", message, hint="install it again") from None
+        _refuse_untrusted(os.fstat(fd), directory)
+        _refuse_untrusted(package, f"{directory}/{top}")
+        opened_grafts[top] = fd
+    return opened_grafts
 
 
 def _open_state(root: int, site: str, owner: tuple[int, int] | None) -> int:
@@ -109,18 +150,21 @@ def _open_state(root: int, site: str, owner: tuple[int, int] | None) -> int:
     return state
 
 
-def refuse_untrusted(site: str) -> None:
+def refuse_untrusted(site: str, grafts: Mapping[str, str] = MappingProxyType({})) -> None:
     """As root, refuse a site that another user could have prepared; a look, nothing is opened or made.
+
+    The same goes for the directories outside the site that are to be edited, and for the packages in them.
 
     A change that would be refused for it is so before it is planned, and a dry run as well.
 
     Raises:
         PatchctlError: ``untrusted-site``.
     """
-    for path in (site, f"{site}/{STATE_DIR}"):
+    outside = [it for top, directory in grafts.items() for it in (directory, f"{directory}/{top}")]
+    for path in (site, f"{site}/{STATE_DIR}", *outside):
         try:
             # The site may be reached through a link that the caller chose; the state directory must be none.
-            status = os.stat(path, follow_symlinks=path == site)
+            status = os.stat(path, follow_symlinks=path == site or path in grafts.values())
         except OSError:
             continue
         _refuse_untrusted(status, path)

@@ -11,11 +11,23 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from patchctl.disk import NotRegularError, compiled_twin, mount_points, open_parent, open_root, read_below
+from patchctl.disk import (
+    Found,
+    NotRegularError,
+    Root,
+    compiled_twin,
+    leads_to,
+    mount_points,
+    open_parent,
+    open_root,
+    read_linked,
+    read_whole,
+)
 from patchctl.errors import RefusedError
 from patchctl.model.files import EditKind, FileEdit, sha256_hex
 from patchctl.model.layout import LEDGER_PATH
 from patchctl.transaction.bytecode import SUFFIX
+from patchctl.transaction.causes import remedy
 from patchctl.transaction.files import names_in, parent_of, remove
 from patchctl.transaction.journal import JournalEdit
 from patchctl.transaction.names import PROBE, edit_problem, is_state
@@ -66,7 +78,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
     """
     _check_whole(edits)
     mounts = mount_points()
-    base = os.path.realpath(site.site)
+    bases = {directory: os.path.realpath(directory) for directory in (site.site, *site.grafts.values())}
     rooms: dict[int, _Room] = {}
     probed: set[tuple[int, int]] = set()
     facts = []
@@ -74,7 +86,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
         _check_path(edit.path)
         if len(edit.after or b"") > _LARGEST:
             raise RefusedError("too-large", f"{edit.path} would be larger than {_LARGEST} bytes", path=edit.path)
-        if f"{base}/{edit.path}" in mounts:
+        if f"{bases[site.directory_of(edit.path)]}/{edit.path}" in mounts:
             raise RefusedError(
                 "bind-mount",
                 f"{edit.path} is a mount point of its own and cannot be replaced",
@@ -86,7 +98,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
         except NotRegularError as error:
             raise _not_regular(edit.path, error) from None
         except OSError as error:
-            raise _not_writable(edit.path, error) from None
+            raise _not_writable(site, edit.path, error) from None
     _check_space(site, edits, rooms)
     return tuple(facts)
 
@@ -110,7 +122,27 @@ def _check_path(path: str) -> None:
         raise RefusedError("unsafe-path", f"{path!r} cannot be edited: it {problem}", path=path)
 
 
-def _missing(root: int, path: str) -> tuple[str, ...]:
+def read_live(site: OpenSite, edit: FileEdit) -> Found | None:
+    """Return the file that ``edit`` replaces as it is now; None when nothing is there.
+
+    Where the edit names a link, that very link must be there and lead to the bytes that it names.
+
+    Raises:
+        RefusedError: ``changed-meanwhile``: there is another link, or it leads elsewhere.
+        NotRegularError: something else is in its place.
+    """
+    if edit.before_link is None or edit.before is None:
+        return read_whole(site.root, edit.path)
+    try:
+        found = read_linked(site.root, edit.path, {sha256_hex(edit.before)}, site.owners)
+    except NotRegularError:
+        raise changed_meanwhile(edit.path) from None
+    if found.link != edit.before_link:
+        raise changed_meanwhile(edit.path)
+    return found
+
+
+def _missing(root: Root, path: str) -> tuple[str, ...]:
     parts = path.split("/")[:-1]
     missing = []
     for depth in range(len(parts), 0, -1):
@@ -126,13 +158,13 @@ def _missing(root: int, path: str) -> tuple[str, ...]:
 
 
 def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probed: set[tuple[int, int]]) -> JournalEdit:
-    found = read_below(site.root, edit.path)
+    found = read_live(site, edit)
     if (None if found is None else found[0]) != edit.before:
         raise changed_meanwhile(edit.path)
-    status = None if found is None else found[1]
+    status = None if found is None else found.status
     if status is not None and edit.before_mode not in {None, status.st_mode & _PERMISSIONS}:
         raise changed_meanwhile(edit.path)
-    if status is not None and _changes_hands(status):
+    if found is not None and _changes_hands(found.link_status or found.status):
         raise RefusedError(
             "foreign-owner",
             f"{edit.path} belongs to another user or group and would change hands",
@@ -143,16 +175,26 @@ def _inspect_edit(site: OpenSite, edit: FileEdit, rooms: dict[int, _Room], probe
     if not is_state(edit.path):
         created = _missing(site.root, edit.path) if edit.kind is EditKind.ADD else ()
         _inspect_directory(site, edit, created, rooms, probed)
+    after = None if edit.after is None else sha256_hex(edit.after)
     return JournalEdit(
         path=edit.path,
         before=None if edit.before is None else sha256_hex(edit.before),
-        after=None if edit.after is None else sha256_hex(edit.after),
+        after=after,
         created=created,
         prune=edit.prune,
         mode=None if status is None else status.st_mode & _PERMISSIONS,
-        mtime_ns=None if status is None else status.st_mtime_ns,
+        mtime_ns=None if found is None else (found.link_status or found.status).st_mtime_ns,
         new_mode=None if edit.mode is None else edit.mode & _PERMISSIONS,
+        link=edit.before_link,
+        new_link=_new_link(site, edit, after),
     )
+
+
+def _new_link(site: OpenSite, edit: FileEdit, after: str | None) -> str | None:
+    """The link to put back; None where it no longer leads to the bytes, because a cache was cleaned, say."""
+    if edit.link is None or after is None:
+        return None
+    return edit.link.target if leads_to(site.root, edit.path, edit.link.target, {after}, site.owners) else None
 
 
 def _changes_hands(status: os.stat_result) -> bool:
@@ -242,10 +284,11 @@ def _not_regular(path: str, error: OSError) -> RefusedError:
     )
 
 
-def _not_writable(path: str, error: OSError) -> RefusedError:
+def _not_writable(site: OpenSite, path: str, error: OSError) -> RefusedError:
+    where = f"{site.directory_of(path)}/{path}".rpartition("/")[0]
     return RefusedError(
         "not-writable",
-        f"the directory of {path} cannot be written: {error.strerror}",
-        hint="mount it read-write, or run patchctl as the owner of the installation",
+        f"the directory of {path} cannot be written: {error.strerror} ({where})",
+        hint=f"{remedy(error)}, then run the command again",
         path=path,
     )

@@ -15,10 +15,12 @@ from typing import NamedTuple
 
 from patchctl.errors import PatchctlError, TransactionError
 from patchctl.model.files import FileEdit
-from patchctl.transaction.bytecode import purge
+from patchctl.transaction.bytecode import Unchecked, purge
+from patchctl.transaction.causes import remedy
+from patchctl.transaction.compiled import compile_again
 from patchctl.transaction.journal import Journal, Stage, encode_journal
 from patchctl.transaction.names import JOURNAL, is_state, new_transaction_id, undo_path
-from patchctl.transaction.opening import OpenSite, put_state_file, write_layout
+from patchctl.transaction.opening import OpenSite, drop_tmp, put_state_file, sweep, write_layout
 from patchctl.transaction.preflight import inspect
 from patchctl.transaction.settle import finish, settle
 from patchctl.transaction.signals import Interruption
@@ -74,19 +76,43 @@ def commit_edits(
 
     step("preflight")
     facts = inspect(site, edits)
-    journal = Journal(transaction=transaction or new_transaction_id(), stage=Stage.PREPARE, edits=facts)
-    notes: list[str] = []
+    journal = Journal(
+        transaction=transaction or new_transaction_id(),
+        stage=Stage.PREPARE,
+        edits=facts,
+        grafts={top: it for top, it in site.grafts.items() if any(fact.path.split("/")[0] == top for fact in facts)},
+    )
+    notes = [
+        f"{edit.path} was a link to {edit.link.target}, which is not what it was any more: it is a file of its own now"
+        for edit, fact in zip(edits, facts, strict=True)
+        if edit.link is not None and fact.new_link is None
+    ]
     try:
         _prepare(site, journal, edits, step)
         journal = journal._replace(stage=Stage.REPLACE)
         _put_journal(site, journal, step, "journal-replace")
-        _replace(site, journal, edits, step, notes)
+        unchecked = _replace(site, journal, edits, step, notes)
     except BaseException as error:
         notes.extend(_give_up(site, journal, error))
     else:
-        notes.extend(finish(site, journal))
+        notes.extend(_finish(site, journal, unchecked))
     created = dict.fromkeys(directory for fact in facts for directory in reversed(fact.created))
     return Commit(id=journal.transaction, paths=journal.paths, created=tuple(created), notes=tuple(notes))
+
+
+def _finish(site: OpenSite, journal: Journal, unchecked: Sequence[Unchecked]) -> tuple[str, ...]:
+    """Clean up, then make anew what may be: a death in between costs time at an import, nothing else."""
+    notes = finish(site, journal)
+    if not unchecked or notes:
+        return notes
+    try:
+        site.checkpoint("finish-compile")
+        notes = compile_again(site, journal.transaction, unchecked)
+        drop_tmp(site, journal.transaction)
+        sweep(site)
+    except Exception as error:
+        return (*notes, f"byte code was removed and not made anew: {error}")
+    return notes
 
 
 def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None]) -> None:
@@ -99,7 +125,7 @@ def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: 
             step(f"directories:{index}")
             make_directories(site, journal.edits[index])
             step(f"temp:{index}")
-            write_temp(site, journal.transaction, index, edit, unsynced)
+            write_temp(site, journal.transaction, index, edit, unsynced, journal.edits[index].new_link)
             if edit.before is not None:
                 step(f"undo:{index}")
                 keep_undo(site, journal.transaction, index, edit)
@@ -133,7 +159,9 @@ def _put_journal(site: OpenSite, journal: Journal, step: Callable[[str], None], 
 
 def _replace(
     site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None], notes: list[str]
-) -> None:
+) -> tuple[Unchecked, ...]:
+    """Replace every file, the ledger last; returns the byte code that may be made anew afterwards."""
+    unchecked: list[Unchecked] = []
     *files, ledger = edits
     for index, edit in enumerate(files):
         step(f"replace:{index}")
@@ -145,14 +173,17 @@ def _replace(
             if is_state(edit.path):
                 continue
             step(f"purge:{index}")
-            purged = purge(site.root, site.site, edit.path, site.pycache_prefix, directories.add)
+            directory = site.directory_of(edit.path)
+            purged = purge(site.root, directory, edit.path, site.pycache_prefix, directories.add)
             notes.extend(purged.notes)
+            unchecked.extend(purged.unchecked)
             if purged.stuck:
-                raise OSError(errno.EACCES, "; ".join(purged.stuck), edit.path)
+                raise OSError(purged.errno or errno.EACCES, "; ".join(purged.stuck), edit.path)
         step("sync-purged")
         directories.settle()
     step("ledger")
     put_in_place(site, journal.transaction, len(files), ledger)
+    return tuple(unchecked)
 
 
 def _give_up(site: OpenSite, journal: Journal, error: BaseException) -> tuple[str, ...]:
@@ -173,7 +204,7 @@ def _give_up(site: OpenSite, journal: Journal, error: BaseException) -> tuple[st
         raise TransactionError(
             "rolled-back",
             f"the transaction failed and everything was rolled back: {_because(error)}",
-            hint="remove the cause and run the command again",
+            hint=f"{remedy(error)}, then run the command again",
         ) from error
     raise error
 

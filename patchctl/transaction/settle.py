@@ -14,6 +14,7 @@ from patchctl.disk import NotRegularError, read_below
 from patchctl.errors import TransactionError
 from patchctl.model.layout import STATE_DIR, object_path
 from patchctl.transaction.bytecode import purge, remove_empty_cache
+from patchctl.transaction.causes import remedy
 from patchctl.transaction.files import parent_of, remove, remove_directory, sync
 from patchctl.transaction.journal import Journal, JournalEdit, Stage, is_committed
 from patchctl.transaction.names import JOURNAL, is_state
@@ -42,8 +43,10 @@ def settle(site: OpenSite, journal: Journal) -> Recovery:
 
     Raises:
         TransactionError: ``foreign-edit``, ``original-lost``, ``cannot-settle`` or ``cannot-clean``: nothing of what
-            could not be judged was touched, and the journal is still there.
+            could not be judged was touched, and the journal is still there. So it is where the journal speaks of
+            directories outside the site that were not opened.
     """
+    _refuse_unknown_grafts(site, journal)
     committed = is_committed(site.root, journal)
     try:
         notes = finish(site, journal) if committed else _roll_back(site, journal)
@@ -51,7 +54,7 @@ def settle(site: OpenSite, journal: Journal) -> Recovery:
         raise TransactionError(
             "cannot-settle",
             f"an unfinished transaction of {site.site} cannot be rolled back: {error.strerror}",
-            hint="remove the cause (remount read-write, run as the owner), then run: patchctl recover",
+            hint=f"{remedy(error)}; then run: patchctl recover",
         ) from error
     if committed and _has_journal(site):
         raise TransactionError(
@@ -62,6 +65,17 @@ def settle(site: OpenSite, journal: Journal) -> Recovery:
     return Recovery(transaction=journal.transaction, committed=committed, paths=journal.paths, notes=notes)
 
 
+def _refuse_unknown_grafts(site: OpenSite, journal: Journal) -> None:
+    """A journal alone never leads out of the site: the installation must say the same today."""
+    for top, directory in journal.grafts.items():
+        if site.grafts.get(top) != directory:
+            raise TransactionError(
+                "cannot-settle",
+                f"an unfinished transaction is about {top} in {directory}, where the site does not have it now",
+                hint=f"install {top} as it was (editable, from {directory}), then run: patchctl recover",
+            )
+
+
 def finish(site: OpenSite, journal: Journal) -> tuple[str, ...]:
     """Clean up after the commit and return what could not be: nothing here turns the result into a failure.
 
@@ -70,8 +84,9 @@ def finish(site: OpenSite, journal: Journal) -> tuple[str, ...]:
     notes: list[str] = []
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("finish-sync", partial(sync, site.state)),
-        ("finish-prune", partial(_prune, site, journal, notes)),
+        # The copy of an old file may be all that is left in a directory that goes.
         ("finish-temps", partial(_drop_temps, site, journal)),
+        ("finish-prune", partial(_prune, site, journal, notes)),
         ("finish-journal", partial(_drop_journal, site)),
         ("finish-undo", partial(_drop_undo, site, journal)),
     )
@@ -98,7 +113,7 @@ def _roll_back(site: OpenSite, journal: Journal) -> tuple[str, ...]:
         for index, edit in enumerate(journal.edits):
             if not is_state(edit.path):
                 site.checkpoint(f"rollback-purge:{index}")
-                purged = purge(site.root, site.site, edit.path, site.pycache_prefix)
+                purged = purge(site.root, site.directory_of(edit.path), edit.path, site.pycache_prefix)
                 notes.extend((*purged.stuck, *purged.notes))
     site.checkpoint("rollback-temps")
     _drop_temps(site, journal)
@@ -121,11 +136,13 @@ def _must_go_back(site: OpenSite, journal: Journal, index: int, edit: JournalEdi
     waiting = False
     try:
         waiting = has_temp(site.root, journal.transaction, index, edit.path)
-        live, mode = live_state(site.root, edit.path)
+        live, mode, link = live_state(site.root, edit.path, [it for it in (edit.link, edit.new_link) if it is not None])
     except NotRegularError as error:
         if waiting:
             return False
         raise _foreign(edit, f"{error.strerror}") from None
+    if edit.link is not None or edit.new_link is not None:
+        return _link_must_go_back(edit, live, link, waiting=waiting)
     if live == edit.before and edit.before == edit.after and not waiting and mode != edit.mode:
         if mode == edit.new_mode:
             return True
@@ -137,6 +154,17 @@ def _must_go_back(site: OpenSite, journal: Journal, index: int, edit: JournalEdi
     if waiting:
         return False
     raise _foreign(edit, "its bytes are neither the old nor the new ones")
+
+
+def _link_must_go_back(edit: JournalEdit, live: str | None, link: str | None, *, waiting: bool) -> bool:
+    """The same where a link gives way to a file, a file to a link, or one of them comes or goes."""
+    old = link == edit.link if edit.link is not None else link is None and live == edit.before
+    new = link == edit.new_link if edit.new_link is not None else link is None and live == edit.after
+    if old or (waiting and not new):
+        return False
+    if new:
+        return edit.after is None or not waiting
+    raise _foreign(edit, "it is neither the old nor the new link or file")
 
 
 def _foreign(edit: JournalEdit, what: str) -> TransactionError:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 
 from patchctl.disk import open_root, read_below
 from patchctl.errors import PatchctlError, RefusedError, TransactionError
 from patchctl.model.files import FileEdit
 from patchctl.model.layout import JOURNAL_PATH, STATE_DIR
+from patchctl.transaction.causes import remedy
 from patchctl.transaction.files import exists, parent_of
 from patchctl.transaction.journal import journal_state, read_journal
 from patchctl.transaction.litter import drop_litter
@@ -100,6 +102,7 @@ def locked(
     wait: float = 0.0,
     pycache_prefix: str | None = None,
     checkpoint: Callable[[str], None] = no_checkpoint,
+    grafts: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[LockedSite]:
     """Lock ``site``, make its state directory if need be, and settle an unfinished transaction first.
 
@@ -109,6 +112,7 @@ def locked(
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter, absolute; None: it has none.
         checkpoint: called with a step's name before the step, here and in every run; what it raises before a commit
             rolls that transaction back.
+        grafts: top-level names of editable installs that may be edited -> the absolute directory that holds them.
 
     Raises:
         BusyError: another patchctl holds the lock.
@@ -122,7 +126,7 @@ def locked(
     with ExitStack() as stack:
         try:
             checkpoint("open")
-            ground = stack.enter_context(opened(site, pycache_prefix, checkpoint))
+            ground = stack.enter_context(opened(site, pycache_prefix, checkpoint, grafts))
             checkpoint("lock")
             stack.enter_context(exclusive(ground.state, site, wait))
             with held_signals() as interruption:
@@ -141,6 +145,7 @@ def recover(
     pycache_prefix: str | None = None,
     checkpoint: Callable[[str], None] = no_checkpoint,
     settled: Callable[[LockedSite], None] | None = None,
+    grafts: Mapping[str, str] = MappingProxyType({}),
 ) -> Recovery | None:
     """Settle an unfinished transaction and remove what a dead one left; None when there was no transaction.
 
@@ -149,7 +154,7 @@ def recover(
     """
     if not _has_leftovers(site):
         return None
-    with locked(site, wait=wait, pycache_prefix=pycache_prefix, checkpoint=checkpoint) as held:
+    with locked(site, wait=wait, pycache_prefix=pycache_prefix, checkpoint=checkpoint, grafts=grafts) as held:
         if settled is not None:
             settled(held)
         return held.recovered
@@ -177,7 +182,7 @@ def _has_leftovers(site: str) -> bool:
 
 def _not_writable(site: str, error: OSError) -> PatchctlError:
     message = f"{site} cannot be written: {error.strerror}"
-    hint = "mount it read-write, or run patchctl as the owner of the installation"
+    hint = remedy(error)
     try:
         is_open = journal_state(site) is not None
     except PatchctlError:

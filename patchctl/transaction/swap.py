@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, read_below
+from patchctl.disk import Found, NotRegularError, Root, leads_to, link_text, read_below
 from patchctl.errors import TransactionError
 from patchctl.model.files import EditKind, FileEdit, sha256_hex
 from patchctl.model.layout import STATE_DIR, object_path
@@ -19,15 +20,16 @@ from patchctl.transaction.files import (
     ensure_directory,
     exists,
     parent_of,
-    read_xattrs,
+    put_new,
     remove,
     sync,
+    write_link,
     write_new,
 )
 from patchctl.transaction.journal import JournalEdit
 from patchctl.transaction.names import OBJECTS, TMP, copy_name, is_state, restored_name, temp_name, undo_path
 from patchctl.transaction.opening import OpenSite, open_state_directory
-from patchctl.transaction.preflight import changed_meanwhile
+from patchctl.transaction.preflight import changed_meanwhile, read_live
 from patchctl.transaction.unsynced import Unsynced
 
 _SET_ID = 0o6000
@@ -35,14 +37,27 @@ _PERMISSIONS = 0o777
 _NO_HARD_LINK = frozenset({errno.EPERM, errno.EXDEV, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 
 
-def live_state(root: int, path: str) -> tuple[str | None, int | None]:
-    """Return sha256 and permission bits of the regular file at ``path``; None both when nothing is there.
+class Live(NamedTuple):
+    """What is at a path: sha256 and permission bits of a regular file, or the text of a link; nothing: all None."""
+
+    sha256: str | None
+    mode: int | None
+    link: str | None = None
+
+
+def live_state(root: Root, path: str, links: Collection[str] = ()) -> Live:
+    """Return what is at ``path``, where a link counts only if it is one of ``links``; it is not followed.
 
     Raises:
         NotRegularError: something else is there.
     """
+    link = link_text(root, path) if links else None
+    if link is not None and link in links:
+        return Live(sha256=None, mode=None, link=link)
     found = read_below(root, path)
-    return (None, None) if found is None else (sha256_hex(found[0]), found[1].st_mode & _PERMISSIONS)
+    if found is None:
+        return Live(sha256=None, mode=None)
+    return Live(sha256=sha256_hex(found[0]), mode=found[1].st_mode & _PERMISSIONS)
 
 
 def write_object(site: OpenSite, transaction: str, data: bytes, unsynced: Unsynced) -> str | None:
@@ -52,7 +67,7 @@ def write_object(site: OpenSite, transaction: str, data: bytes, unsynced: Unsync
     """
     sha256 = sha256_hex(data)
     try:
-        if live_state(site.root, object_path(sha256))[0] == sha256:
+        if live_state(site.root, object_path(sha256)).sha256 == sha256:
             return None
     except NotRegularError:
         pass  # replaced, as a damaged one is; a directory in its place makes that fail
@@ -98,32 +113,57 @@ def make_directories(site: OpenSite, edit: JournalEdit) -> None:
         os.close(open_state_directory(site, tuple(edit.path.split("/")[1:-1])))
 
 
-def write_temp(site: OpenSite, transaction: str, index: int, edit: FileEdit, unsynced: Unsynced) -> None:
-    """Write the new file beside its target, with mode, owner and extended attributes of the file it replaces."""
-    with parent_of(site.root, edit.path) as (parent, name):
-        looks = _looks(site, parent, name, edit)
-        write_new(parent, temp_name(transaction, index), edit.after or b"", looks, unsynced.add)
+def write_temp(
+    site: OpenSite, transaction: str, index: int, edit: FileEdit, unsynced: Unsynced, new_link: str | None = None
+) -> None:
+    """Write the new file beside its target, with mode, owner and extended attributes of the file it replaces.
+
+    Args:
+        site: the opened site.
+        transaction: its id.
+        index: of the edit.
+        edit: the edit.
+        unsynced: takes the new file, to be brought to the disk later.
+        new_link: text of the link to make instead; None: a regular file.
+    """
+    found = None
+    if edit.kind is EditKind.MODIFY and not is_state(edit.path):
+        found = read_live(site, edit)
+        if found is None:
+            raise changed_meanwhile(edit.path)
+    with parent_of(site.root, edit.path) as (parent, _):
+        looks = _looks(site, parent, edit, found)
+        name = temp_name(transaction, index)
+        if new_link is None:
+            write_new(parent, name, edit.after or b"", looks, unsynced.add)
+        else:
+            write_link(parent, name, new_link, looks.owner, None if edit.link is None else edit.link.mtime_ns)
 
 
-def _looks(site: OpenSite, parent: int, name: str, edit: FileEdit) -> Looks:
-    if edit.kind is not EditKind.MODIFY or is_state(edit.path):
-        mode = 0o644 if edit.mode is None else edit.mode
-        return Looks(mode=mode, owner=site.owner, mtime_ns=edit.mtime_ns)
-    old = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    return Looks(
-        mode=old.st_mode if edit.mode is None else edit.mode,
-        owner=(old.st_uid, old.st_gid),
-        mtime_ns=edit.mtime_ns,
-        xattrs=read_xattrs(parent, name),
-    )
+def _looks(site: OpenSite, parent: int, edit: FileEdit, found: Found | None) -> Looks:
+    if found is not None:
+        place = found.link_status or found.status
+        return Looks(
+            mode=found.status.st_mode if edit.mode is None else edit.mode,
+            owner=(place.st_uid, place.st_gid),
+            mtime_ns=edit.mtime_ns,
+            xattrs=found.xattrs,
+        )
+    owner = site.owner
+    if owner is not None and not is_state(edit.path):
+        # Owners never come from recorded state: what is brought back, or is new, belongs to whom its neighbours do.
+        status = os.fstat(parent)
+        owner = (status.st_uid, status.st_gid)
+    mode = 0o644 if edit.mode is None else edit.mode
+    xattrs = None if edit.xattrs is None else dict(edit.xattrs)
+    return Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns, xattrs=xattrs)
 
 
 def keep_undo(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> None:
     """Keep the old file: a second name of its inode, or a copy beside it where hard links cannot be made."""
-    found = read_below(site.root, edit.path)
+    found = read_live(site, edit)
     if found is None or _differs(found, edit):
         raise changed_meanwhile(edit.path)
-    data, status = found
     tmp = open_state_directory(site, (TMP, transaction))
     try:
         with parent_of(site.root, edit.path) as (parent, name):
@@ -132,23 +172,27 @@ def keep_undo(site: OpenSite, transaction: str, index: int, edit: FileEdit) -> N
             except OSError as error:
                 if error.errno not in _NO_HARD_LINK:
                     raise
-                looks = Looks(
-                    mode=status.st_mode,
-                    owner=(status.st_uid, status.st_gid),
-                    mtime_ns=status.st_mtime_ns,
-                    xattrs=read_xattrs(parent, name),
-                )
-                write_new(parent, copy_name(transaction, index), data, looks)
+                _copy(parent, copy_name(transaction, index), found)
     finally:
         os.close(tmp)
 
 
+def _copy(parent: int, name: str, found: Found) -> None:
+    place = found.link_status or found.status
+    owner = (place.st_uid, place.st_gid)
+    if found.link is not None:
+        write_link(parent, name, found.link, owner, place.st_mtime_ns)
+        return
+    looks = Looks(mode=place.st_mode, owner=owner, mtime_ns=place.st_mtime_ns, xattrs=found.xattrs)
+    write_new(parent, name, found.data, looks)
+
+
 def sync_names(site: OpenSite, paths: Iterable[str]) -> None:
     """Bring the directories that hold ``paths`` to the disk, each once; one that was never made is left out."""
-    directories = dict.fromkeys(path.rpartition("/")[0] for path in paths)
-    for directory in directories:
+    directories = {(site.directory_of(path), path.rpartition("/")[0]): path for path in paths}
+    for path in directories.values():
         try:
-            with parent_of(site.root, f"{directory}/." if directory else ".") as (parent, _):
+            with parent_of(site.root, path) as (parent, _):
                 sync(parent)
         except FileNotFoundError:
             continue
@@ -158,6 +202,9 @@ def put_in_place(site: OpenSite, transaction: str, index: int, edit: FileEdit) -
     """Let the new file take the old one's name, or take the name away; the last look at the old bytes comes first."""
     _look_again(site, edit)
     with parent_of(site.root, edit.path) as (parent, name):
+        if edit.kind is EditKind.ADD and not is_state(edit.path):
+            _add(site, parent, temp_name(transaction, index), name, index, edit)
+            return
         if edit.after is not None:
             os.replace(temp_name(transaction, index), name, src_dir_fd=parent, dst_dir_fd=parent)
             return
@@ -166,26 +213,52 @@ def put_in_place(site: OpenSite, transaction: str, index: int, edit: FileEdit) -
         remove(parent, temp_name(transaction, index))
 
 
+def _add(site: OpenSite, parent: int, temp: str, name: str, index: int, edit: FileEdit) -> None:
+    """Give an added file its name, unless somebody made a file of that name since the last look.
+
+    Where hard links cannot be made the name is taken with a rename, which would replace such a file: the time between
+    the last look and this call is left to chance there (FAT, some FUSE and network file systems).
+    """
+    try:
+        put_new(parent, temp, name)
+    except FileExistsError:
+        raise changed_meanwhile(edit.path) from None
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINK:
+            raise
+        os.replace(temp, name, src_dir_fd=parent, dst_dir_fd=parent)
+        return
+    site.checkpoint(f"added:{index}")
+    remove(parent, temp)
+
+
 def _look_again(site: OpenSite, edit: FileEdit) -> None:
     """The last look: bytes and mode must be what the plan was made for."""
     try:
-        found = read_below(site.root, edit.path)
+        found = read_live(site, edit)
     except NotRegularError:
         raise changed_meanwhile(edit.path) from None
     if (found is None) is not (edit.before is None) or (found is not None and _differs(found, edit)):
         raise changed_meanwhile(edit.path)
 
 
-def _differs(found: tuple[bytes, os.stat_result], edit: FileEdit) -> bool:
-    data, status = found
-    return data != edit.before or edit.before_mode not in {None, status.st_mode & _PERMISSIONS}
+def _differs(found: Found, edit: FileEdit) -> bool:
+    return found.data != edit.before or edit.before_mode not in {None, found.status.st_mode & _PERMISSIONS}
 
 
-def has_temp(root: int, transaction: str, index: int, path: str) -> bool:
-    """Return whether the temp file of an edit is still there, that is, has not replaced its target."""
+def has_temp(root: Root, transaction: str, index: int, path: str) -> bool:
+    """Return whether the temp file of an edit waits beside its target, that is, has not taken its name.
+
+    An added file has both names for a moment: then it has taken it.
+    """
     try:
-        with parent_of(root, path) as (parent, _):
-            return exists(parent, temp_name(transaction, index))
+        with parent_of(root, path) as (parent, name):
+            temp = os.stat(temp_name(transaction, index), dir_fd=parent, follow_symlinks=False)
+            try:
+                target = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            except FileNotFoundError:
+                return True
+            return (temp.st_dev, temp.st_ino) != (target.st_dev, target.st_ino)
     except FileNotFoundError:
         return False
 
@@ -196,21 +269,21 @@ def put_back(site: OpenSite, transaction: str, index: int, edit: JournalEdit) ->
         if edit.before is None:
             remove(parent, name)
             return
-        for keep in (undo_path(transaction, index), _beside(edit.path, copy_name(transaction, index))):
-            if _is_intact(site.root, keep, edit):
-                with parent_of(site.root, keep) as (source, kept):
-                    os.replace(kept, name, src_dir_fd=source, dst_dir_fd=parent)
-                return
+        undo, copy = undo_path(transaction, index), copy_name(transaction, index)
+        if _is_intact(site.root, undo, edit):
+            with parent_of(site.root, undo) as (source, kept):
+                os.replace(kept, name, src_dir_fd=source, dst_dir_fd=parent)
+            return
+        if _is_intact(parent, copy, edit):
+            os.replace(copy, name, src_dir_fd=parent, dst_dir_fd=parent)
+            return
         _put_back_from_object(site, parent, name, transaction, index, edit)
 
 
-def _beside(path: str, name: str) -> str:
-    directory, slash, _ = path.rpartition("/")
-    return f"{directory}{slash}{name}"
-
-
-def _is_intact(root: int, keep: str, edit: JournalEdit) -> bool:
-    """Whether a kept file has the old bytes and no set-id bits; state is not trusted for either."""
+def _is_intact(root: Root, keep: str, edit: JournalEdit) -> bool:
+    """Whether what was kept is the old link, or has the old bytes and no set-id bits; state is trusted for neither."""
+    if edit.link is not None:
+        return link_text(root, keep) == edit.link
     try:
         found = read_below(root, keep)
     except NotRegularError:
@@ -240,6 +313,10 @@ def _put_back_from_object(
     # the copy's that this is the original already.
     made = restored_name(transaction, index)
     remove(parent, made)
+    if edit.link is not None and leads_to(site.root, edit.path, edit.link, {edit.before or ""}, site.owners):
+        write_link(parent, made, edit.link, owner, edit.mtime_ns)
+        os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
+        return
     write_new(parent, made, found[0], Looks(mode=mode, owner=owner, mtime_ns=edit.mtime_ns, xattrs={}))
     os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
 

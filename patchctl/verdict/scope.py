@@ -33,6 +33,8 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     fact = site.ledger.files.get(path)
     if fact is not None and fact.distribution == distribution:
         return None
+    if found.editable:
+        return None if top in found.grafts else f"{top} is not a package of {distribution}"
     if found.record is None:
         return None if top in site.tops.get(distribution, ()) else f"{top} is not a package of {distribution}"
     if path in found.record:

@@ -1,0 +1,73 @@
+"""What lies around a file and decides whether editing it can work: mounts, compiled twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_MOUNT_POINT = 4
+_OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
+_SOURCE = ".py"
+_EXTENSION = ".so"
+
+
+def mount_points() -> frozenset[str]:
+    """Return this process's mount points, absolute.
+
+    A file that is mounted by itself (a bind mount in a container) shows nowhere else, and replacing it fails (EBUSY).
+    """
+    return frozenset(point for point, _ in _mounts())
+
+
+def file_system_of(path: str) -> str | None:
+    """Return the type of the file system that ``path`` (absolute, links resolved) lies on; None: nothing tells."""
+    found = None
+    deepest = -1
+    for point, kind in _mounts():
+        holds = point in {"/", path} or path.startswith(f"{point}/")
+        # Of several mounts on one point the last one is on top.
+        if holds and len(point) >= deepest:
+            found, deepest = kind, len(point)
+    return found
+
+
+def _mounts() -> list[tuple[str, str | None]]:
+    """Mount point and file system type of every row of mountinfo (proc(5)), in order of mounting."""
+    try:
+        # Lines end at \n alone: the kernel does not escape a carriage return in a mount's source.
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+            rows = [line.split(" ") for line in lines]
+    except OSError:
+        return []
+    return [
+        # A variable number of optional fields ends in a dash; the type follows it.
+        (_unescape(row[_MOUNT_POINT]), row[row.index("-") + 1] if "-" in row[:-1] else None)
+        for row in rows
+        if len(row) > _MOUNT_POINT
+    ]
+
+
+def compiled_twin(names: Iterable[str], path: str) -> str | None:
+    """Return which of ``names`` is an extension module that the import system prefers to the source ``path``.
+
+    importlib tries the suffixes of extension modules before those of sources, so a patch on the source would be
+    applied and not effective.
+
+    Args:
+        names: what lies beside the source.
+        path: of the source; anything that does not end in ``.py`` has no twin.
+    """
+    if not path.endswith(_SOURCE):
+        return None
+    stem = path.rpartition("/")[2].removesuffix(_SOURCE)
+    for name in names:
+        if name.startswith(f"{stem}.") and name.endswith(_EXTENSION):
+            tag = name[len(stem) : -len(_EXTENSION)]
+            if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
+                return name
+    return None
+
+
+def _unescape(point: str) -> str:
+    for escape, character in _OCTAL:
+        point = point.replace(escape, character)
+    return point

@@ -1,0 +1,97 @@
+"""Walk to a file below a directory by descriptor: every directory on the way is a real one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotRegularError(OSError):
+    """Something is at the path, but not a regular file reached through real directories."""
+
+
+class Roots(NamedTuple):
+    """A site of which some top-level names lie elsewhere: the packages of an editable install.
+
+    Attributes:
+        site: descriptor of the site directory.
+        grafts: top-level name -> descriptor of the directory that really holds it.
+    """
+
+    site: int
+    grafts: Mapping[str, int]
+
+    def of(self, path: str) -> int:
+        """Return the descriptor that ``path`` (POSIX, relative) starts from."""
+        return self.grafts.get(path.partition("/")[0], self.site)
+
+
+Root = int | Roots
+"""Where a path starts: one directory, or a site with some packages elsewhere."""
+
+
+@contextmanager
+def opened_roots(site: str, grafts: Mapping[str, str]) -> Iterator[Roots]:
+    """Open a site and the directories that hold its grafted packages (top-level name -> absolute directory)."""
+    with ExitStack() as descriptors:
+        opened = {directory: open_root(directory) for directory in {site, *grafts.values()}}
+        for fd in opened.values():
+            descriptors.callback(os.close, fd)
+        yield Roots(site=opened[site], grafts={top: opened[directory] for top, directory in grafts.items()})
+
+
+def open_root(root: str) -> int:
+    """Return a descriptor of the directory ``root`` (absolute; its own links are followed: the caller chose it)."""
+    return os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def open_parent(root_fd: Root, path: str) -> tuple[int, str]:
+    """Walk to the directory that holds ``path`` and return (its descriptor, the last component).
+
+    Args:
+        root_fd: where ``path`` starts; its descriptors stay open.
+        path: POSIX, relative, without ``..`` (the caller has checked it).
+
+    Raises:
+        FileNotFoundError: a directory on the way is not there.
+        NotRegularError: a component on the way is a link or no directory.
+    """
+    *parents, name = path.split("/")
+    current = os.dup(root_fd.of(path) if isinstance(root_fd, Roots) else root_fd)
+    try:
+        for part in parents:
+            current = _step(current, part, path)
+    except BaseException:
+        os.close(current)
+        raise
+    return current, name
+
+
+def _step(current: int, part: str, path: str) -> int:
+    """Open directory ``part`` below ``current``, which is closed on success."""
+    try:
+        following = os.open(part, _DIRECTORY, dir_fd=current)
+    except OSError as error:
+        # Linux answers ENOTDIR for a link opened with O_DIRECTORY | O_NOFOLLOW, ELOOP elsewhere.
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            raise NotRegularError(
+                error.errno, f"the directory {part!r} on its way {describe(current, part)}", path
+            ) from None
+        raise
+    os.close(current)
+    return following
+
+
+def describe(parent: int, name: str) -> str:
+    """Return what is wrong with ``name``, as a phrase that follows a path."""
+    try:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except OSError:
+        return "changed while it was read"
+    return "is a symbolic link" if stat.S_ISLNK(mode) else "is not what it should be"
