@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import readers, writers
+from patchctl.cli import menders, readers, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 readers.register(app)
 writers.register(app)
+menders.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -76,6 +76,9 @@ def revert(
         str | None,
         typer.Option("--hold", metavar="REASON", help="Also keep a bare apply from bringing them back."),
     ] = None,
+    keep_edits: Annotated[
+        bool, typer.Option("--keep-edits", help="Out of files that somebody edited since, too; the edits stay.")
+    ] = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -88,7 +91,16 @@ def revert(
         if not ids and not everything:
             raise UsageError("ids-or-all", "name the entries to revert, or say --all", hint="patchctl status")
         reason = hold_reason if hold_reason is None else _one_line(hold_reason)
-        return act(place, clock, ids or (), everything=everything, hold=reason, dry_run=dry_run, wait=wait)
+        return act(
+            place,
+            clock,
+            ids or (),
+            everything=everything,
+            hold=reason,
+            keep_edits=keep_edits,
+            dry_run=dry_run,
+            wait=wait,
+        )
 
     run("revert", common, command)
 

@@ -28,6 +28,7 @@ def carry_out(
     named: Sequence[str] = (),
     assumed: Mapping[str, str] | None = None,
     max_offset: int | None = None,
+    files: Sequence[str] = (),
     dry_run: bool = False,
     wait: float = 0.0,
 ) -> Report:
@@ -41,13 +42,14 @@ def carry_out(
         named: ids the operator named, for the report.
         assumed: entry -> build string given with ``--assume-build``.
         max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
+        files: further files to read, as of :func:`patchctl.commands.scene.gather`.
         dry_run: stop after planning.
         wait: seconds to wait for another patchctl.
 
     Raises:
         PatchctlError: no answer, busy, interrupted, or the transaction failed and was rolled back.
     """
-    scene = gather(place, assumed=assumed)
+    scene = gather(place, assumed=assumed, files=files)
     refuse_untrusted(scene.target.site)
     if scene.journal is None:
         draft = make_draft(scene, propose(scene), clock, max_offset=max_offset)
@@ -61,7 +63,7 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    return _Writing(command, place, clock, propose, named, assumed, max_offset).run(scene.target.site, wait)
+    return _Writing(command, place, clock, propose, named, assumed, max_offset, files).run(scene.target.site, wait)
 
 
 def recovery_notes(recovery: Recovery | None) -> tuple[str, ...]:
@@ -84,9 +86,10 @@ class _Writing:
         named: Sequence[str],
         assumed: Mapping[str, str] | None,
         max_offset: int | None,
+        files: Sequence[str],
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
-        self.named, self.assumed, self.max_offset = named, assumed, max_offset
+        self.named, self.assumed, self.max_offset, self.files = named, assumed, max_offset, files
         self.recovered: tuple[Problem, ...] = ()
         self.done: tuple[Scene, Draft, Commit] | None = None
 
@@ -113,12 +116,12 @@ class _Writing:
                 return self._settled(opened, interruption)
 
     def _settled(self, opened: LockedSite, interruption: Interruption) -> Report:
-        scene = gather(self.place, assumed=self.assumed)
+        scene = gather(self.place, assumed=self.assumed, files=self.files)
         draft = make_draft(scene, self.propose(scene), self.clock, max_offset=self.max_offset)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
         interruption.raise_if_any("nothing was written")
-        commit = opened.run(draft.edits)
+        commit = opened.run(draft.edits, kept=draft.kept)
         self.done = (scene, draft, commit)
         return self._committed(gather(self.place), draft, commit)
 
@@ -152,7 +155,8 @@ def _report(command: str, scene: Scene, draft: Draft, change: Change | None, nam
     if any(draft.promises_check or problem.patch in named_count for problem in scene.errors):
         outcome = outcome.worse(Outcome.CANNOT_ANSWER)
     touched = {*draft.change.applied, *draft.change.reverted, *draft.change.retired, *draft.change.held}
-    touched |= {*named, *draft.change.unheld, *(problem.patch for problem in draft.refused if problem.patch)}
+    touched |= {*named, *draft.change.adopted, *draft.change.unheld}
+    touched |= {problem.patch for problem in draft.refused if problem.patch}
     return Report(
         command=command,
         outcome=outcome,

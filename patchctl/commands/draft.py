@@ -30,6 +30,7 @@ class Draft(NamedTuple):
         notes: sentences for the operator.
         promises_check: as of the proposal.
         asks_registry: as of the proposal.
+        kept: bytes that the new ledger names and no edit brings.
     """
 
     edits: tuple[FileEdit, ...]
@@ -39,6 +40,7 @@ class Draft(NamedTuple):
     notes: tuple[str, ...]
     promises_check: bool
     asks_registry: bool
+    kept: tuple[bytes, ...] = ()
 
 
 def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: int | None = None) -> Draft:
@@ -50,6 +52,7 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
         clock: the time.
         max_offset: as of :func:`patchctl.plan.build_plan`.
     """
+    scene = _on_new_bases(scene, proposal)
     steps, refused = list(proposal.steps), list(proposal.refused)
     fixed = {found.id for found in scene.assessments if found.need is Need.FIXED}
     originals = {step.layer.id: step for step in kept_steps(scene)}
@@ -79,11 +82,21 @@ def make_draft(scene: Scene, proposal: Proposal, clock: Clock, *, max_offset: in
             retirements=tuple(it for it in proposal.retirements if it.id not in dropped),
         )
         steps = _without(dropped, steps, originals)
-    if proposal.strict and refused:
+    refused += [_would_change(edit) for edit in plan.edits if proposal.adopts]
+    if (proposal.strict and refused) or (proposal.adopts and plan.edits):
         return _blocked(proposal, refused)
     # What goes in the same change needs no excuse for not coming in.
     refused = [problem for problem in refused if problem.patch not in leaving]
     return _settled(scene, proposal, staying, leaving, plan, tuple(refused))
+
+
+def _on_new_bases(scene: Scene, proposal: Proposal) -> Scene:
+    return scene._replace(site=scene.site._replace(bases={**scene.site.bases, **proposal.bases}))
+
+
+def _would_change(edit: FileEdit) -> Problem:
+    message = f"{edit.path} would change, and adopting changes no file"
+    return Problem(code="does-not-fit", message=message, hint="patchctl status", path=edit.path)
 
 
 def _blocked(proposal: Proposal, refused: Sequence[Problem]) -> Draft:
@@ -173,7 +186,8 @@ def _problem(refusal: Refusal) -> Problem:
         message=f"{refusal.id}: {refusal.path}: {refusal.reason}"
         if refusal.path
         else f"{refusal.id}: {refusal.reason}",
-        hint=f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
+        hint=refusal.hint
+        or f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
         patch=refusal.id,
         path=refusal.path,
     )
@@ -209,6 +223,7 @@ def _settled(
         notes=proposal.notes,
         promises_check=proposal.promises_check,
         asks_registry=proposal.asks_registry,
+        kept=plan.kept if edits else (),
     )
 
 
@@ -224,9 +239,11 @@ def _receipts(scene: Scene, steps: Sequence[Step], leaving: Sequence[str]) -> tu
 def _change(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: tuple[str, ...], plan: Plan) -> Change:
     retired = tuple(retirement.id for retirement in proposal.retirements)
     before, after = scene.site.ledger.holds, proposal.holds
+    moved = tuple(step.layer.id for step in steps if step.layer.moved)
     return Change(
         state="planned",
-        applied=tuple(step.layer.id for step in steps if step.layer.moved),
+        applied=() if proposal.adopts else moved,
+        adopted=moved if proposal.adopts else (),
         reverted=tuple(id_ for id_ in leaving if id_ not in retired),
         retired=retired,
         held=tuple(id_ for id_ in after if after[id_] != before.get(id_)),

@@ -20,7 +20,7 @@ from patchctl.model import FileFact, Fix, LedgerState, LiveFile, Snapshot, Targe
 from patchctl.patch import Patch
 from patchctl.processes import search_within
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import find_target, read_snapshot, search_names, site_directories, top_levels
+from patchctl.target import find_target, path_below, read_snapshot, search_names, site_directories, top_levels
 from patchctl.transaction import JournalState, journal_state
 from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of, taken_out
 
@@ -69,12 +69,13 @@ def open_registry(place: Place) -> Registry:
     return load_registry(place.registries or (bundled_registry(),))
 
 
-def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
+def gather(place: Place, *, assumed: Mapping[str, str] | None = None, files: Sequence[str] = ()) -> Scene:
     """Read registry, environment and ledger, and judge every entry.
 
     Args:
         place: where.
         assumed: entry -> build string that the operator gives for its distributions.
+        files: further files to read: POSIX relative to the site, or absolute below it.
 
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
@@ -90,7 +91,7 @@ def gather(place: Place, *, assumed: Mapping[str, str] | None = None) -> Scene:
         raise
     for _ in range(_ATTEMPTS):
         ledger = read_ledger(target.site)
-        scene = _judge(registry, target, ledger, assumed or {})
+        scene = _judge(registry, target, ledger, assumed or {}, files)
         after = journal_state(target.site)
         if after is not None:
             return _unfinished(target, after)
@@ -168,12 +169,14 @@ def _unfinished(target: Target, journal: JournalState) -> Scene:
     )
 
 
-def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str]) -> Scene:
+def _judge(
+    registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str], files: Sequence[str]
+) -> Scene:
     known = {entry.id for entry in registry.entries}
     selections = [select(registry, entry, target, ledger, assumed.get(entry.id)) for entry in registry.entries]
     orphans = [receipt for receipt in ledger.receipts if receipt.id not in known]
     selections += [select(registry, None, target, ledger, None, receipt=receipt) for receipt in orphans]
-    site = _site_facts(target, ledger, selections)
+    site = _site_facts(target, ledger, selections, files)
     fixes = _judge_fixes(registry.entries, target, site, selections)
     candidates = []
     for selection in selections:
@@ -196,8 +199,10 @@ def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Map
     )
 
 
-def _site_facts(target: Target, ledger: LedgerState, selections: Iterable[Selection]) -> SiteFacts:
-    paths = set(ledger.files)
+def _site_facts(
+    target: Target, ledger: LedgerState, selections: Iterable[Selection], files: Sequence[str]
+) -> SiteFacts:
+    paths = {*ledger.files, *(path_below(target.site, file) for file in files)}
     for selection in selections:
         paths |= selection.paths()
         if selection.entry is not None:

@@ -82,7 +82,11 @@ def pristine(distribution: Distribution, path: str, sha256: str | None) -> bool 
 
 def listed_sha256(distribution: Distribution, path: str) -> str | None:
     """Return the sha256 in hexadecimal that RECORD lists for ``path``; None: no RECORD, no row, or another hash."""
-    listed = (distribution.record or {}).get(path)
+    return row_sha256((distribution.record or {}).get(path))
+
+
+def row_sha256(listed: str | None) -> str | None:
+    """Return the sha256 in hexadecimal of a RECORD row's hash (``sha256=<urlsafe base64>``); None: it is none."""
     if listed is None or not listed.startswith("sha256="):
         return None
     # The wheel specification: urlsafe base64 without the padding, which some tools write all the same.

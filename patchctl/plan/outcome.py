@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, sha256_hex
+from patchctl.model import Content, Distribution, EditKind, FileEdit, FileFact, sha256_hex
 from patchctl.verdict import Base, BaseKind, SiteFacts
 
 _PERMISSIONS = 0o777
@@ -20,10 +20,10 @@ class Folded:
     owners: dict[str, str]
 
 
-def fresh_second(site: SiteFacts, folded: Folded, now: int) -> int:
-    """Return a whole second that no file concerned ever had as its modification time."""
+def fresh_second(site: SiteFacts, paths: Collection[str], now: int) -> int:
+    """Return a whole second that none of the files ever had as its modification time."""
     taken = [site.ledger.last_second]
-    for path in folded.contents:
+    for path in paths:
         live = site.snapshot.files.get(path)
         old = site.ledger.files.get(path)
         if live is not None:
@@ -51,9 +51,8 @@ def new_fact(
     base = site.bases[path]
     distribution = folded.owners[path]
     installed = site.distributions.get(distribution)
-    meta = _base_meta(path, base, old, site)
-    recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
-    added, result = base.data is None, folded.contents[path]
+    mode, mtime_ns = _base_looks(path, base, old, site)
+    result = folded.contents[path]
     return FileFact(
         path=path,
         distribution=distribution,
@@ -61,29 +60,67 @@ def new_fact(
         base=_digest(base.content),
         result=_digest(result),
         result_mode=_changed_mode(base.content, result),
-        base_mode=meta.mode if meta is not None else None,
-        base_mtime_ns=meta.mtime_ns if meta is not None else None,
-        created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
+        base_mode=mode,
+        base_mtime_ns=mtime_ns,
+        created_dirs=_created(path, old, site, installed, missing_dirs) if base.data is None else (),
         entries=entries,
     )
 
 
 def _created(
-    path: str, recorded: tuple[str, ...] | None, site: SiteFacts, missing_dirs: Mapping[str, tuple[str, ...]]
+    path: str,
+    old: FileFact | None,
+    site: SiteFacts,
+    installed: Distribution | None,
+    missing_dirs: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
     """The directories on the way to an added file that patchctl made, for whichever file it made them."""
+    kind = site.bases[path].kind
     made = {directory for fact in site.ledger.files.values() for directory in fact.created_dirs}
-    made |= set(missing_dirs.get(path, ())) | set(recorded or ())
+    made |= set(missing_dirs.get(path, ()))
+    if old is not None and kind in {BaseKind.RECORDED, BaseKind.NEW}:
+        made |= set(old.created_dirs)
+    if old is None and kind is BaseKind.NEW:
+        made |= set(_unlisted_parents(path, installed))
     return tuple(sorted((it for it in made if path.startswith(it + "/")), key=len, reverse=True))
 
 
-def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> FileMeta | None:
+def _unlisted_parents(path: str, installed: Distribution | None) -> list[str]:
+    """The directories of a file that was found, not added: those in which RECORD lists nothing came with it."""
+    if installed is None or installed.record is None:
+        return []
+    parts = path.split("/")[:-1]
+    parents = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return [it for it in parents if not any(listed.startswith(it + "/") for listed in installed.record)]
+
+
+def _base_looks(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> tuple[int | None, int | None]:
+    """Permission bits and modification time of the base; no time where nobody ever saw the base itself."""
+    if base.data is None:
+        return None, None
+    if _is_recorded(base, old):
+        return (old.base_mode, old.base_mtime_ns) if old is not None else (None, None)
+    if base.kind is BaseKind.NEW:
+        return base.mode & _PERMISSIONS, None
     live = site.snapshot.files.get(path)
-    if base.kind is BaseKind.LIVE:
-        return live.meta if live is not None else None
-    if old is None or old.base_mode is None or old.base_mtime_ns is None:
-        return None
-    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns)
+    return (live.meta.mode, live.meta.mtime_ns) if live is not None else (None, None)
+
+
+def _is_recorded(base: Base, old: FileFact | None) -> bool:
+    """The base is the recorded original, so that its mode and time are recorded too."""
+    if base.kind is BaseKind.NEW:
+        return old is not None and old.base is not None and old.base == _digest(base.content)
+    return base.kind is BaseKind.RECORDED
+
+
+def kept_bytes(site: SiteFacts, folded: Folded, files: Mapping[str, FileFact]) -> tuple[bytes, ...]:
+    """Return new bases that no file holds, and results that no edit writes: the ledger will name them all the same."""
+    kept: dict[str, bytes] = {}
+    for path in sorted(path for path in files if site.bases[path].kind is BaseKind.NEW):
+        for content in (site.bases[path].content, folded.contents.get(path)):
+            if content is not None:
+                kept[sha256_hex(content.data)] = content.data
+    return tuple(kept.values())
 
 
 def swap_of(
@@ -93,7 +130,7 @@ def swap_of(
     base = site.bases[path]
     if base.kind is BaseKind.FOREIGN or path in site.snapshot.problems:
         return None
-    patched = path in folded.contents
+    patched, fresh = path in folded.contents, second * 1_000_000_000
     if not patched and fact is not None:
         return None
     live = site.snapshot.files.get(path)
@@ -101,7 +138,8 @@ def swap_of(
     after = folded.contents[path] if patched else base.content
     if before == after or (before and after and before.data == after.data and _changed_mode(before, after) is None):
         return None
-    restored = old if not patched and base.kind is BaseKind.RECORDED else None
+    restored = old if not patched and _is_recorded(base, old) else None
+    mtime = restored.base_mtime_ns if restored is not None else None
     before_mode = before.mode & _PERMISSIONS if before is not None else None
     if after is None:
         prune = old.created_dirs if old is not None and not patched else ()
@@ -109,11 +147,12 @@ def swap_of(
         kind = EditKind.DELETE
         return FileEdit(path=path, kind=kind, before=data, after=None, before_mode=before_mode, prune=prune)
     if before is None or live is None:
-        mtime = restored.base_mtime_ns if restored is not None else second * 1_000_000_000
         mode = restored.base_mode if restored is not None else after.mode & _PERMISSIONS
+        mtime = fresh if mtime is None else mtime
         return FileEdit(path=path, kind=EditKind.ADD, before=None, after=after.data, mode=mode, mtime_ns=mtime)
-    # bytes that stay keep their time: byte code made for them is still theirs
-    mtime = live.meta.mtime_ns if before.data == after.data else second * 1_000_000_000
+    if mtime is None:
+        # bytes that stay keep their time: byte code made for them is still theirs
+        mtime = live.meta.mtime_ns if before.data == after.data else fresh
     return FileEdit(
         path=path,
         kind=EditKind.MODIFY,
@@ -121,7 +160,7 @@ def swap_of(
         after=after.data,
         before_mode=before_mode,
         mode=restored.base_mode if restored is not None else _changed_mode(before, after),
-        mtime_ns=restored.base_mtime_ns if restored is not None else mtime,
+        mtime_ns=mtime,
     )
 
 

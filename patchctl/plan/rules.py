@@ -31,11 +31,12 @@ class Layer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why an entry cannot be as wanted: nothing of it was planned."""
+    """Why an entry cannot be as wanted: nothing of it was planned. ``hint``: what to do, where that can be said."""
 
     id: str
     path: str | None
     reason: str
+    hint: str | None = None
 
 
 def broken_rules(

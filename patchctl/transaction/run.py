@@ -40,13 +40,16 @@ class Commit(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interruption) -> Commit:
+def commit_edits(
+    site: OpenSite, edits: Sequence[FileEdit], interruption: Interruption, *, kept: Sequence[bytes] = ()
+) -> Commit:
     """Run one transaction on a site whose lock is held and that has no open journal.
 
     Args:
         site: the opened site.
         edits: in the order of writing, the ledger's last.
         interruption: looked at before every step up to the commit.
+        kept: bytes to keep as objects beside those that the edits swap.
 
     Raises:
         RefusedError: by the look before the first step, or ``changed-meanwhile``, rolled back.
@@ -60,10 +63,11 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
         interruption.raise_if_any("everything was rolled back")
 
     step("preflight")
-    facts = inspect(site, edits)
+    facts = inspect(site, edits, kept=kept)
     journal = Journal(transaction=new_transaction_id(), stage=Stage.PREPARE, edits=facts)
     notes: list[str] = []
     try:
+        _keep(site, journal, kept, step)
         _prepare(site, journal, edits, step)
         journal = journal._replace(stage=Stage.REPLACE)
         _put_journal(site, journal, step, "journal-replace")
@@ -74,6 +78,13 @@ def commit_edits(site: OpenSite, edits: Sequence[FileEdit], interruption: Interr
         notes.extend(finish(site, journal))
     created = dict.fromkeys(directory for fact in facts for directory in reversed(fact.created))
     return Commit(id=journal.transaction, paths=journal.paths, created=tuple(created), notes=tuple(notes))
+
+
+def _keep(site: OpenSite, journal: Journal, kept: Sequence[bytes], step: Callable[[str], None]) -> None:
+    """Store what the ledger will name and no edit brings. A roll-back leaves it: an object by itself means nothing."""
+    for index, data in enumerate(kept):
+        step(f"object-kept:{index}")
+        store_object(site, journal.transaction, data)
 
 
 def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None]) -> None:

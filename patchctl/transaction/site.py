@@ -38,12 +38,14 @@ class LockedSite:
         self.recovered = _settle_open_journal(site)
         sweep(site)
 
-    def run(self, edits: Sequence[FileEdit]) -> Commit:
+    def run(self, edits: Sequence[FileEdit], *, kept: Sequence[bytes] = ()) -> Commit:
         """Do all ``edits``, or none of them.
 
         Args:
             edits: in the order of writing; the last one is the ledger's (``.patchctl/ledger.json``), new diffs
                 (``.patchctl/patches/<sha256>``) come before it. The ledger taking its place is the commit.
+            kept: bytes to keep as objects beside the old and new ones of every edit: what the new ledger names and no
+                file held.
 
         Returns:
             The commit. Once the ledger is in place nothing is a failure any more; what could not be cleaned up is
@@ -58,7 +60,7 @@ class LockedSite:
         with held_signals() as interruption:
             # An earlier run under this lock may have left its cleaning up.
             _settle_open_journal(self._site)
-            return commit_edits(self._site, edits, interruption)
+            return commit_edits(self._site, edits, interruption, kept=kept)
 
 
 @contextmanager
