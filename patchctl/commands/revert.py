@@ -53,11 +53,8 @@ def revert(
         if keep_edits:
             bases, stuck = bases_without_ours(scene.site, applied_diffs(scene), leaving)
             refused += tuple(_does_not_come_out(it) for it in stuck)
-            notes += [
-                f"{path} keeps what somebody else wrote into it"
-                for path in sorted(bases)
-                if bases[path].data is not None
-            ]
+            kept = sorted(path for path, base in bases.items() if base.data is not None)
+            notes += [f"{path} keeps what somebody else wrote into it" for path in kept]
         return Proposal(
             steps=tuple(kept_steps(scene, but=leaving)),
             leaving=tuple(leaving),
