@@ -27,6 +27,8 @@ _ENCRYPTED = 0x1
 _STORED, _DEFLATED = 0, 8
 _EXECUTABLE = 0o111
 _NO_NAMES = frozenset({"", ".", ".."})
+_IN_SITE = frozenset({"purelib", "platlib"})
+_SCHEMES = _IN_SITE | {"scripts", "headers", "data"}
 _HINT = "take the file that was installed: pip download --no-deps DISTRIBUTION==VERSION"
 
 
@@ -129,12 +131,17 @@ def _info_directory(members: Mapping[str, ZipInfo], wheel: str) -> str:
 
 def _places(members: Mapping[str, ZipInfo], stem: str, wheel: str) -> dict[str, str]:
     """Path below the site -> the member that an installer puts there; two for one path refuse the wheel."""
-    inside = [f"{stem}.data/{scheme}/" for scheme in ("purelib", "platlib")]
     places: dict[str, str] = {}
     for name in members:
-        place = next((name.removeprefix(prefix) for prefix in inside if name.startswith(prefix)), name)
-        if place == name and name.startswith(f"{stem}.data/"):
-            continue
+        top, _, rest = name.partition("/")
+        place = name
+        if top.endswith(".data") and rest:
+            scheme, _, place = rest.partition("/")
+            # Of a foreign .data directory pip makes the same as of the wheel's own, uv a plain directory.
+            if top != f"{stem}.data" or scheme not in _SCHEMES:
+                raise _unsafe(wheel, f"installers disagree on where {name} goes")
+            if scheme not in _IN_SITE:
+                continue
         if place in places:
             raise _unsafe(wheel, f"{places[place]} and {name} would be one file")
         places[place] = name
