@@ -11,7 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from patchctl.model import sha256_hex
+from patchctl.commands import Clock, Place
+from patchctl.commands.draft import make_draft
+from patchctl.commands.proposal import Proposal
+from patchctl.commands.scene import gather
+from patchctl.model import Content, sha256_hex
+from patchctl.verdict import new_base
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, tree
 from tests.sites import make_site, tree_state
@@ -22,7 +27,8 @@ LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
 LOWER = LOW.replace(b"line_6 = 1\n", b"line_6 = six\n")
 HIGH = BASE.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
 BOTH = LOW.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
-FILES = {ONE: BASE, TWO: BASE, GONE: b"gone = 1\n"}
+THREE = "vllm/three.py"
+FILES = {ONE: BASE, TWO: BASE, THREE: BASE, GONE: b"gone = 1\n"}
 
 
 def make_desk(where: Path, *, record: bool = True, **diffs: bytes) -> Desk:
@@ -115,6 +121,7 @@ class TestALostLedger:
         assert desk.run("apply").code == 0
         lose(desk)
         assert facts(desk, "above") == ("present", "adopt")
+        assert "patchctl adopt below" in wants_below(desk)
         done = desk.json("adopt", "above", "--dry-run")
         assert done.document["transaction"]["adopted"] == ["below", "above"]
         assert desk.run("adopt").code == 0
@@ -149,6 +156,13 @@ class TestALostLedger:
         empty = Desk(site=desk.site, registry=make_registry(tmp_path / "empty"))
         assert empty.run("revert", "low").code == 0
         assert (desk.site / ONE).read_bytes() == BASE
+
+
+def wants_below(desk: Desk) -> str:
+    """What an entry says that requires ``below``, and is not in itself."""
+    assert desk.registry is not None
+    add_entry(desk.registry, "later", make_diff({TWO: (BASE, LOW)}), requires=["below"], default=False)
+    return str(desk.json("apply", "later").document["errors"][0]["message"])
 
 
 class TestProof:
@@ -203,6 +217,11 @@ class TestProof:
         copy.write_bytes(original + b"mine = 1\n")
         assert code(desk.json("adopt", "vague")) == "not-present", "a copy with other bytes proves nothing"
         copy.write_bytes(original)
+        (desk.site / ONE).write_bytes(result + b"mine = 1\n")
+        done = desk.json("adopt", "vague", "--unproven")
+        assert code(done) == "not-present", "no other edit is lost to it"
+        assert "its lines stand at several places" in done.document["errors"][0]["message"]
+        (desk.site / ONE).write_bytes(result)
         assert desk.run("adopt", "vague").code == 0
         assert facts(desk, "vague") == ("applied", "none")
         assert copy.read_bytes() == original, "it is somebody's file"
@@ -235,6 +254,60 @@ def ambiguous(where: Path) -> tuple[Desk, bytes]:
 
 
 class TestRefusals:
+    def test_of_what_requires_an_entry_that_is_refused(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, below=make_diff({ONE: (BASE, LOW)}), free=make_diff({THREE: (BASE, LOW)}))
+        assert desk.registry is not None
+        add_entry(desk.registry, "above", make_diff({TWO: (BASE, HIGH)}), requires=["below"])
+        (desk.site / ONE).write_bytes(LOW + b"mine = 1\n")
+        (desk.site / TWO).write_bytes(HIGH)
+        (desk.site / THREE).write_bytes(LOW)
+        done = desk.json("adopt")
+        assert (done.code, done.document["transaction"]["adopted"]) == (1, ["free"])
+        refused = {error["patch"]: error["code"] for error in done.document["errors"]}
+        assert refused == {"below": "unproven-base", "above": "blocked"}
+
+    def test_of_what_conflicts_with_another(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
+        assert desk.registry is not None
+        add_entry(desk.registry, "high", make_diff({TWO: (BASE, HIGH)}), conflicts=["low"])
+        (desk.site / ONE).write_bytes(LOW)
+        (desk.site / TWO).write_bytes(HIGH)
+        assert facts(desk, "low") == facts(desk, "high") == ("present", "inspect")
+        assert desk.json("adopt", "low", "high").document["transaction"] is None
+        assert desk.json("adopt").document["transaction"] is None
+        assert desk.run("adopt", "low").code == 0, "one of them may be recorded, to be reverted"
+
+    def test_of_what_a_recorded_entry_stands_on(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, below=make_diff({ONE: (BASE, LOW)}), top=make_diff({ONE: (LOW, LOWER)}))
+        (desk.site / ONE).write_bytes(LOW)
+        assert desk.run("apply", "top").code == 0
+        done = desk.json("adopt", "below")
+        assert (done.code, code(done)) == (1, "not-present")
+        assert "top is applied and stands on its lines" in done.document["errors"][0]["message"]
+
+    def test_of_a_doubtful_change_that_nothing_proves(self, tmp_path: Path) -> None:
+        """Both readings hold: that a line was doubled, and that it is to be doubled."""
+        before = BASE.replace(b"line_20 = 1\n", b"line_20 = 1\n" * 8)
+        after = BASE.replace(b"line_20 = 1\n", b"line_20 = 1\n" * 9)
+        site = make_site(tmp_path, {ONE: before}, build="0.25.1", record=False)
+        add_entry(make_registry(tmp_path / "registry"), "vague", make_diff({ONE: (before, after)}, context=1))
+        desk = Desk(site=site, registry=tmp_path / "registry")
+        (site / ONE).write_bytes(after)
+        assert facts(desk, "vague")[0] == "undecided"
+        done = desk.json("adopt", "vague", "--unproven")
+        assert (done.code, code(done)) == (1, "not-present")
+        assert "it cannot be told whether the change is in" in done.document["errors"][0]["message"]
+
+    def test_of_a_plan_that_would_change_a_file(self, tmp_path: Path) -> None:
+        """Whatever was judged before: the plan has the last word."""
+        desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
+        scene = gather(Place(site=str(desk.site), registries=(str(desk.registry),)))
+        bases = {ONE: new_base(Content(data=LOW))}
+        draft = make_draft(scene, Proposal(steps=(), bases=bases, adopts=True, strict=False), Clock(now=1, stamp=""))
+        assert (draft.blocked, draft.edits, [problem.path for problem in draft.refused]) == (True, (), [ONE])
+        draft = make_draft(scene, Proposal(steps=(), bases=bases, strict=False), Clock(now=1, stamp=""))
+        assert (draft.blocked, draft.edits[0].after) == (False, LOW)
+
     def test_of_what_is_not_in_the_files(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
         assert code(desk.json("adopt", "low")) == "not-present"

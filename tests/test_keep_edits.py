@@ -157,6 +157,37 @@ class TestAnEditedFile:
         assert (desk.site / ONE).stat().st_mtime == MTIME
 
 
+class TestEntriesOnTopOfEachOther:
+    @pytest.fixture
+    def stacked(self, tmp_path: Path) -> Desk:
+        """``top`` changes lines that are ``below``'s context."""
+        site = make_site(tmp_path, {ONE: BASE}, build="0.25.1")
+        registry = make_registry(tmp_path / "registry")
+        add_entry(registry, "below", make_diff({ONE: (BASE, LOW)}))
+        add_entry(registry, "top", make_diff({ONE: (LOW, LOW.replace(b"line_6 = 1\n", b"line_6 = six\n"))}))
+        desk = Desk(site=site, registry=registry)
+        for id_ in ("below", "top"):
+            assert desk.run("apply", id_).code == 0
+        edit(desk, ONE, b"line_30 = 1\n", MINE)
+        return desk
+
+    def test_come_out_the_last_first(self, stacked: Desk) -> None:
+        assert stacked.run("revert", "--all", "--keep-edits").code == 0
+        assert (stacked.site / ONE).read_bytes() == BASE.replace(b"line_30 = 1\n", MINE)
+
+    def test_the_upper_one_goes_alone(self, stacked: Desk) -> None:
+        assert stacked.run("revert", "top", "--keep-edits").code == 0
+        assert (stacked.site / ONE).read_bytes() == LOW.replace(b"line_30 = 1\n", MINE)
+        assert verdict(stacked, "below") == ("applied", "none")
+
+    def test_the_lower_one_does_not_go_alone(self, stacked: Desk) -> None:
+        before = tree_state(stacked.site)
+        done = stacked.json("revert", "below", "--keep-edits")
+        assert (done.code, done.document["errors"][0]["code"]) == (1, "does-not-fit")
+        assert "top stands on lines that would change" in done.document["errors"][0]["message"]
+        assert tree_state(stacked.site) == before
+
+
 class TestOtherKinds:
     def test_an_added_file_that_was_edited_is_refused(self, tmp_path: Path) -> None:
         desk = single(tmp_path, make_diff({ADDED: (None, b"x = 1\n")}))

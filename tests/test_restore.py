@@ -144,6 +144,17 @@ class TestAPatchedFile:
         assert shop.file(ONE).read_bytes() == BASE
         assert shop.desk.json("status", "low").patch("low")["action"] == "apply"
 
+    def test_that_a_patch_made_executable_gets_the_mode_that_was_recorded(self, shop: Shop) -> None:
+        assert shop.desk.registry is not None
+        mode = f"diff --git a/{ONE} b/{ONE}\nold mode 100644\nnew mode 100755\n".encode()
+        add_entry(shop.desk.registry, "low", mode + make_diff({ONE: (BASE, LOW)}))
+        assert shop.desk.run("apply").code == 0
+        shop.file(ONE).write_bytes(LOW.replace(b"line_6 = 1\n", b"mine = 1\n"))
+        assert shop.restore(ONE).code == 0
+        assert (shop.file(ONE).read_bytes(), shop.file(ONE).stat().st_mode & 0o777) == (LOW, 0o755)
+        assert shop.desk.run("revert", "low").code == 0
+        assert (shop.file(ONE).read_bytes(), shop.file(ONE).stat().st_mode & 0o777) == (BASE, 0o644)
+
 
 class TestRefusals:
     def test_of_a_wheel_with_other_bytes(self, shop: Shop, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_what_is_read_is_what_pip_installs(tmp_path: Path) -> None:
         [(ONE, b"1\n"), ("vllm\\outside.py", b"2\n")],
         [(ONE, b"1\n"), ("vllm//outside.py", b"2\n")],
         [(ONE, b"1\n"), ("vllm/./one.py", b"2\n")],
-        [(ONE, b"1\n"), ("vllm/one.py\0.txt", b"2\n")],
+        [(ONE, b"1\n"), ("vllm/two.py\0.txt", b"2\n")],
         [(ONE, b"1\n"), ("vllm/bell\x07.py", b"2\n")],
         [(ONE, b"/etc/shadow", LINK)],
         [(ONE, b"1\n"), ("vllm/pipe", b"", stat.S_IFIFO | 0o644)],
@@ -152,6 +152,15 @@ def test_a_member_that_unpacks_to_too_much_is_refused_and_never_unpacked_whole(t
     assert data.count(size) >= 2
     wheel.write_bytes(data.replace(size, (8).to_bytes(4, "little")))
     assert refusal(wheel)[0] in {"unreadable-wheel", "unsafe-wheel", "wrong-record"}
+
+
+def test_a_member_that_is_shorter_than_it_says_is_refused(tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path, [(ONE, b"one = 1\n" * 1000)])
+    size = (8000).to_bytes(4, "little")
+    data = wheel.read_bytes()
+    assert data.count(size) == 2
+    wheel.write_bytes(data.replace(size, (8001).to_bytes(4, "little")))
+    assert refusal(wheel)[0] == "unsafe-wheel"
 
 
 def test_an_unusual_packing_is_refused(tmp_path: Path) -> None:

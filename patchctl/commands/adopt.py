@@ -75,7 +75,12 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None) -> Proposal:
     found = _judge(scene, wanted)
     while found.stuck or found.unproven:
         refused |= {it.id: _unproven(it) for it in found.unproven} | {it.id: _not_in(it) for it in found.stuck}
-        wanted = [it for it in wanted if it.id not in refused and not set(it.candidate.requires) & set(refused)]
+        for it in wanted:
+            missing = [id_ for id_ in it.candidate.requires if id_ in refused]
+            if missing and it.id not in refused:
+                message = f"{it.id} cannot be adopted: it requires {missing[0]}, which cannot be"
+                refused[it.id] = Problem(code="blocked", message=message, patch=it.id)
+        wanted = [it for it in wanted if it.id not in refused]
         found = _judge(scene, wanted)
     due = {it.id for it in scene.assessments if it.action is Action.ADOPT}
     said = [problem for id_, problem in refused.items() if id_ in due]
