@@ -149,6 +149,21 @@ class TestALostLedger:
         (patch,) = (state / "patches").iterdir()
         assert patch.read_bytes() == make_diff({ONE: (BASE, LOW)})
 
+    def test_is_rebuilt_for_a_build_that_was_assumed(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        add_entry(desk.registry, "low", make_diff({ONE: (BASE, LOW)}), variant={"versions": "==9.0"})
+        assert desk.run("apply", "low", "--assume-build", "9.0").code == 0
+        lose(desk)
+        done = desk.json("adopt", "low")
+        assert (code(done), done.document["errors"][0]["hint"].split(": ")[1]) == (
+            "no-match",
+            "patchctl adopt low --assume-build BUILD",
+        )
+        assert desk.run("adopt", "low", "--assume-build", "9.0").code == 0
+        assert desk.json("status", "low").patch("low")["assumed_build"] == "9.0"
+        assert facts(desk, "low") == ("applied", "none")
+
     def test_survives_the_registry_afterwards(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
         (desk.site / ONE).write_bytes(LOW)
@@ -346,6 +361,7 @@ class TestRefusals:
     def test_of_a_decision_without_an_entry(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
         assert desk.run("adopt", "--unproven").code == 2
+        assert desk.run("adopt", "--assume-build", "9.0").code == 2
 
     def test_of_a_file_that_a_recorded_entry_shares_and_somebody_edited(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}), high=make_diff({ONE: (BASE, HIGH)}))

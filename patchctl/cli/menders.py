@@ -25,6 +25,10 @@ def adopt(
     unproven: Annotated[
         bool, typer.Option("--unproven", help="With ID: although nothing proves what the file was like.")
     ] = False,
+    assume_build: Annotated[
+        str | None,
+        typer.Option("--assume-build", metavar="BUILD", help="With ID: match with this build string."),
+    ] = None,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -32,9 +36,9 @@ def adopt(
     from patchctl.commands.adopt import adopt as act
 
     def command(place: Place, clock: Clock) -> Report:
-        if unproven and not ids:
-            raise UsageError("decision-without-id", "--unproven needs the entries by id")
-        return act(place, clock, ids or (), unproven=unproven, dry_run=dry_run, wait=wait)
+        if not ids and (unproven or assume_build is not None):
+            raise UsageError("decision-without-id", "--unproven and --assume-build need the entries by id")
+        return act(place, clock, ids or (), unproven=unproven, assume_build=assume_build, dry_run=dry_run, wait=wait)
 
     run("adopt", common, command)
 

@@ -32,6 +32,7 @@ def adopt(
     ids: Sequence[str] = (),
     *,
     unproven: bool = False,
+    assume_build: str | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
 ) -> Report:
@@ -42,6 +43,7 @@ def adopt(
         clock: when.
         ids: entries to record, all or nothing; empty: every one whose action is ``adopt``, each on its own merits.
         unproven: also where nothing proves that the file without them is the one that was installed.
+        assume_build: the build string to match the named entries with, instead of the detected one.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
     """
@@ -49,7 +51,8 @@ def adopt(
     def propose(scene: Scene) -> Proposal:
         return _named(scene, ids, clock, unproven=unproven) if ids else _bare(scene, clock, place.distribution)
 
-    return carry_out("adopt", place, clock, propose, named=ids, dry_run=dry_run, wait=wait)
+    assumed = dict.fromkeys(ids, assume_build) if assume_build is not None else {}
+    return carry_out("adopt", place, clock, propose, named=ids, assumed=assumed, dry_run=dry_run, wait=wait)
 
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, unproven: bool) -> Proposal:
@@ -103,7 +106,9 @@ def _refusal(found: Assessment) -> Problem | None:
         message = f"{id_} is held: {candidate.hold.reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
     if candidate.rule is MatchRule.NONE:
-        return Problem(code="no-match", message=f"{id_} is not meant for this build: {candidate.reason}", patch=id_)
+        message = f"{id_} is not meant for this build: {candidate.reason}"
+        hint = f"if it was applied as for another one: patchctl adopt {id_} --assume-build BUILD"
+        return Problem(code="no-match", message=message, hint=hint, patch=id_)
     if all(file.built_in for file in found.files):
         message = f"{id_} is not to be recorded: the build itself carries this change"
         return Problem(code="fixed", message=message, patch=id_)
