@@ -186,8 +186,7 @@ def _problem(refusal: Refusal) -> Problem:
         message=f"{refusal.id}: {refusal.path}: {refusal.reason}"
         if refusal.path
         else f"{refusal.id}: {refusal.reason}",
-        hint=refusal.hint
-        or f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
+        hint=refusal.hint or f"patchctl status {refusal.id} shows what is there, patchctl show {refusal.id} the diff",
         patch=refusal.id,
         path=refusal.path,
     )
