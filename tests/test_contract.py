@@ -19,6 +19,7 @@ from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, on_a_terminal, patchctl, tree
 from tests.sites import make_site, make_venv_layout
+from tests.small_wheels import make_wheel
 
 PATH = "vllm/engine.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
@@ -158,6 +159,34 @@ def leftover(desk: Desk) -> Done:
     return desk.json("doctor")
 
 
+def kept(desk: Desk) -> Done:
+    desk.run("apply")
+    (desk.site / PATH).write_bytes(LOW + b"mine\n")
+    return desk.json("revert", "a-low", "--keep-edits")
+
+
+def adopted(desk: Desk) -> Done:
+    (desk.site / PATH).write_bytes(LOW)
+    return desk.json("adopt")
+
+
+def adopt_busy(desk: Desk) -> Done:
+    (desk.site / PATH).write_bytes(LOW)
+    desk.run("hold", "a-low", "--reason", "x")
+    desk.run("unhold", "a-low")
+    import fcntl
+
+    with (desk.site / ".patchctl" / "lock").open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return desk.json("adopt")
+
+
+def restored(desk: Desk, *more: str) -> Done:
+    (desk.site / PATH).write_bytes(b"mine\n")
+    wheel = make_wheel(desk.site.parent, [(PATH, BASE)])
+    return desk.json("restore", PATH, "--from", str(wheel), *more)
+
+
 PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "status": (lambda desk: desk.json("status"), 0),
     "status --all": (lambda desk: desk.json("status", "--all"), 0),
@@ -197,6 +226,15 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "ps": (lambda desk: desk.json("ps"), 0),
     "ps, unfinished": (lambda desk: left_open(desk, "ps"), 4),
     "apply --cache-user without purge": (lambda desk: desk.json("apply", "--cache-user", "root"), 2),
+    "revert --keep-edits": (kept, 0),
+    "adopt": (adopted, 0),
+    "adopt, not in": (lambda desk: desk.json("adopt", "a-low"), 1),
+    "adopt --unproven without ids": (lambda desk: desk.json("adopt", "--unproven"), 2),
+    "adopt, busy": (adopt_busy, 5),
+    "restore": (restored, 0),
+    "restore --dry-run": (lambda desk: restored(desk, "--dry-run"), 0),
+    "restore, unlisted": (lambda desk: desk.json("restore", "vllm/none.py", "--from", "none.whl"), 1),
+    "restore, no wheel": (lambda desk: restored(desk, "--from", "none.whl"), 3),
     "recover, nothing": (lambda desk: desk.json("recover"), 0),
     "recover": (recovered, 0),
     "check, unfinished": (unfinished, 4),
@@ -228,7 +266,7 @@ def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name
     assert done.code == code
     assert complaints(done.document) == []
     assert done.document["exit_code"] == code
-    refused = name in {"revert, drifted", "retire, unproven"}
+    refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted"}
     assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
 
 

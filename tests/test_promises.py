@@ -17,6 +17,7 @@ import pytest
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk
 from tests.sites import install, make_site, make_venv_layout, tree_state
+from tests.small_wheels import make_wheel
 
 WATCH = """
 import os, sys
@@ -88,6 +89,12 @@ READING = (
     (("hold", "one", "--reason", "why", "--dry-run"), 0),
     (("revert", "--all", "--dry-run"), 0),
     (("retire", "--dry-run"), 0),
+    (("revert", "--all", "--keep-edits", "--dry-run"), 0),
+    (("adopt", "--dry-run"), 0),
+    (("adopt",), 0),
+    (("adopt", "one"), 1),
+    (("restore", "vllm/__init__.py", "--from", "none.whl"), 0),
+    (("restore", "vllm/none.py", "--from", "none.whl", "--dry-run"), 1),
     (("recover",), 0),
     (("revert", "one"), 0),
     (("unhold", "one"), 0),
@@ -128,6 +135,21 @@ def test_writing_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(b
         done = bench.run(*arguments, reads=False)
         assert (done.returncode, done.stderr if done.returncode == 99 else "") == (0, ""), arguments
     assert (bench.site / "vllm/__init__.py").read_bytes() == BASE
+
+
+def test_mending_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(bench: Bench, tmp_path: Path) -> None:
+    file = bench.site / "vllm/__init__.py"
+    wheel = make_wheel(tmp_path, [("vllm/__init__.py", BASE)])
+    for text, arguments in (
+        (AFTER, ("adopt",)),
+        (AFTER + b"y = 1\n" * 9, ("restore", "vllm/__init__.py", "--from", str(wheel))),
+        (AFTER + b"y = 1\n", ("restore", "vllm/__init__.py", "--from", str(wheel))),
+        (AFTER, ("revert", "one", "--keep-edits")),
+    ):
+        file.write_bytes(text)
+        done = bench.run(*arguments, reads=False)
+        assert (done.returncode, done.stderr if done.returncode else "") == (0, ""), arguments
+    assert file.read_bytes() == BASE
 
 
 def test_the_watch_sees_what_it_is_there_for(bench: Bench) -> None:

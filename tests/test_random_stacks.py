@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, tree
 from tests.sites import install, make_site
+from tests.small_wheels import make_wheel
 
 IDS = ("a", "b", "c")
 FILES = ("vllm/f1.py", "vllm/f2.py")
@@ -179,6 +180,53 @@ class Stacks(RuleBasedStateMachine):
         before = tree(self.site)
         if known and self.run("revert", *known).code != 0:
             assert tree(self.site) == before
+
+    @rule(ids=st.sets(st.sampled_from(IDS), min_size=1, max_size=2))
+    def revert_keeping_edits(self, ids: set[str]) -> None:
+        known = [id_ for id_ in sorted(ids) if self.revisions[id_]]
+        before, edited = tree(self.site), self.edited()
+        if not known:
+            return
+        if self.run("revert", *known, "--keep-edits").code != 0:
+            assert tree(self.site) == before
+        else:
+            assert not set(known) & {receipt["id"] for receipt in self.ledger()["receipts"]}
+            assert self.edited() == edited
+
+    def edited(self) -> list[str]:
+        """Which files somebody edited, whatever their names are by now."""
+        return [path for path in FILES if any(b"mine\n" in data for data in self.contents(path))]
+
+    @rule()
+    def lose_the_ledger_and_adopt(self) -> None:
+        """What comes back must be what was there; where not all of it does, the ledger turns up again."""
+        state, aside = self.site / ".patchctl", self.where / "aside"
+        if not state.exists():
+            return
+        before, was = tree(self.site), self.ledger()["receipts"]
+        state.rename(aside)
+        self.run("adopt")
+        assert tree(self.site) == before, "adopting changes no file"
+        receipts = {receipt["id"]: receipt["revision"] for receipt in self.ledger()["receipts"]}
+        carried = {mark for path in FILES for data in self.contents(path) for mark in marks(data)}
+        assert set(receipts.items()) <= carried, "what is adopted is in"
+        patches = {patch["id"]: patch["verdict"] for patch in self.run("status", "--all").document["patches"]}
+        assert {patches[id_] for id_ in receipts} <= {"applied"}
+        if receipts == {receipt["id"]: receipt["revision"] for receipt in was}:
+            shutil.rmtree(aside)
+        else:
+            shutil.rmtree(state, ignore_errors=True)
+            aside.rename(state)
+
+    @rule(path=st.sampled_from(FILES))
+    def restore(self, path: str) -> None:
+        wheel = make_wheel(self.where, [(file, BASE) for file in FILES])
+        before = tree(self.site)
+        done = self.run("restore", path, "--from", str(wheel))
+        if done.code != 0:
+            assert tree(self.site) == before
+        elif done.document["transaction"] is not None:
+            assert b"mine\n" not in b"".join(self.contents(path))
 
     @rule(id_=st.sampled_from(IDS[:2]), take_back=st.booleans())
     def hold(self, id_: str, take_back: bool) -> None:

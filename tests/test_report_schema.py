@@ -293,6 +293,7 @@ def change_report() -> Report:
         state="committed",
         id="0" * 32,
         applied=("first",),
+        adopted=("sixth",),
         reverted=("second",),
         retired=("third",),
         held=("fourth",),

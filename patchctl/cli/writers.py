@@ -93,6 +93,9 @@ def revert(
         str | None,
         typer.Option("--hold", metavar="REASON", help="Also keep a bare apply from bringing them back."),
     ] = None,
+    keep_edits: Annotated[
+        bool, typer.Option("--keep-edits", help="Out of files that somebody edited since, too; the edits stay.")
+    ] = False,
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,
@@ -116,6 +119,7 @@ def revert(
             ids or (),
             everything=everything,
             hold=reason,
+            keep_edits=keep_edits,
             dry_run=dry_run,
             wait=wait,
             consent=consent(

@@ -146,8 +146,9 @@ def _stands_in_the_way(found: Assessment) -> Problem:
     shown = any(file.explanation for file in found.files)
     look = f"patchctl status {found.id} shows the lines" if shown else "look at the file"
     hints = {
-        Action.ADOPT: "reinstall the distribution to get its own file back, then apply",
-        Action.INSPECT: f"{look}; to give the edit up, reinstall the distribution, then apply",
+        Action.ADOPT: f"patchctl adopt {found.id} takes the change over as it is",
+        Action.INSPECT: f"{look}; to keep the edit: patchctl revert {found.id} --keep-edits; to give it up: "
+        "patchctl restore FILE --from WHEEL, or reinstall the distribution",
         Action.PORT: f"patchctl status {found.id} shows what the files have instead, and what to do",
     }
     hint = hints.get(found.action)
@@ -180,7 +181,7 @@ def _propose(
         superseded = {id_ for found in wanted for id_ in found.candidate.replaces}
         wanted = [found for found in wanted if found.id not in superseded]
         refused = [problem for problem in refused if problem.patch not in superseded]
-    moved = {found.id: _moved(scene, found, clock, despite_fix=despite_fix) for found in wanted}
+    moved = {found.id: moved_step(scene, found, clock, despite_fix=despite_fix) for found in wanted}
     kept = {step.layer.id: step for step in kept_steps(scene, but=moved)}
     return Proposal(
         steps=tuple(_in_order(scene, kept | moved)),
@@ -232,7 +233,8 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
     return ordered
 
 
-def _moved(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool) -> Step:
+def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool = False) -> Step:
+    """Return the step that brings an entry in, or renews it, with the receipt to record."""
     candidate = found.candidate
     diffs = candidate.due
     old = candidate.receipt

@@ -34,6 +34,7 @@ def carry_out(
     named: Sequence[str] = (),
     assumed: Mapping[str, str] | None = None,
     max_offset: int | None = None,
+    files: Sequence[str] = (),
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
@@ -49,6 +50,7 @@ def carry_out(
         named: ids the operator named, for the report.
         assumed: entry -> build string given with ``--assume-build``.
         max_offset: how far a hunk may lie from where its diff states, in lines; None: any distance.
+        files: further files to read, as of :func:`patchctl.commands.scene.gather`.
         dry_run: stop after planning.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
@@ -57,7 +59,7 @@ def carry_out(
     Raises:
         PatchctlError: no answer, refused as a whole, busy, interrupted, or the transaction failed and was rolled back.
     """
-    scene = gather(place, assumed=assumed)
+    scene = gather(place, assumed=assumed, files=files)
     refuse_untrusted(scene.target.site, scene.target.grafts if allowed.editable else {})
     if scene.journal is None:
         draft = make_draft(scene, propose(scene), clock, max_offset=max_offset, allowed=allowed)
@@ -73,7 +75,7 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, consent, allowed)
+    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, files, consent, allowed)
     writing.known = scene.parsed()
     return writing.run(scene.target.site, wait, _grafts(scene, allowed))
 
@@ -105,11 +107,12 @@ class _Writing:
         named: Sequence[str],
         assumed: Mapping[str, str] | None,
         max_offset: int | None,
+        files: Sequence[str],
         consent: Consent,
         allowed: Allowed,
     ) -> None:
         self.command, self.place, self.clock, self.propose = command, place, clock, propose
-        self.named, self.assumed, self.max_offset = named, assumed, max_offset
+        self.named, self.assumed, self.max_offset, self.files = named, assumed, max_offset, files
         self.consent, self.allowed = consent, allowed
         self.grafts: Mapping[str, str] = {}
         self.known: Parsed = {}
@@ -144,7 +147,7 @@ class _Writing:
                 return self._settled(opened, interruption, recorder)
 
     def _settled(self, opened: LockedSite, interruption: Interruption, recorder: Recorder) -> Report:
-        scene = gather(self.place, assumed=self.assumed, known=self.known)
+        scene = gather(self.place, assumed=self.assumed, known=self.known, files=self.files)
         proposal = self.propose(scene)
         draft = make_draft(scene, proposal, self.clock, max_offset=self.max_offset, allowed=self.allowed)
         draft = _refuse_loading(draft, self.place, scene, self.consent)
@@ -162,7 +165,7 @@ class _Writing:
         if trouble is not None:
             self.said = (*self.said, trouble._replace(code="not-recorded"))
         try:
-            return opened.run(edits, transaction=record.transaction)
+            return opened.run(edits, transaction=record.transaction, kept=draft.kept)
         except (TransactionError, InterruptedByError) as error:
             recorder.rolled_back(opened, record, error.problem.message)
             raise
@@ -211,7 +214,8 @@ def _report(command: str, scene: Scene, draft: Draft, change: Change | None, nam
     if any(draft.promises_check or problem.patch in named_count for problem in scene.errors):
         outcome = outcome.worse(Outcome.CANNOT_ANSWER)
     touched = {*draft.change.applied, *draft.change.reverted, *draft.change.retired, *draft.change.held}
-    touched |= {*named, *draft.change.unheld, *(problem.patch for problem in draft.refused if problem.patch)}
+    touched |= {*named, *draft.change.adopted, *draft.change.unheld}
+    touched |= {problem.patch for problem in draft.refused if problem.patch}
     return Report(
         command=command,
         outcome=outcome,

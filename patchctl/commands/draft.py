@@ -32,6 +32,7 @@ class Draft(NamedTuple):
         promises_check: as of the proposal.
         asks_registry: as of the proposal.
         state: what would be recorded; empty when nothing is to be done or it was refused.
+        kept: bytes that the new ledger names and no edit brings.
     """
 
     edits: tuple[FileEdit, ...]
@@ -42,6 +43,7 @@ class Draft(NamedTuple):
     promises_check: bool
     asks_registry: bool
     state: LedgerState = LedgerState()
+    kept: tuple[bytes, ...] = ()
 
 
 def make_draft(
@@ -61,6 +63,7 @@ def make_draft(
         max_offset: as of :func:`patchctl.plan.build_plan`.
         allowed: which places beyond the site may be edited.
     """
+    scene = _on_new_bases(scene, proposal)
     steps, refused = list(proposal.steps), list(proposal.refused)
     fixed = {found.id for found in scene.assessments if found.need is Need.FIXED}
     originals = {step.layer.id: step for step in kept_steps(scene)}
@@ -92,11 +95,21 @@ def make_draft(
             retirements=tuple(it for it in proposal.retirements if it.id not in dropped),
         )
         steps = _without(dropped, steps, originals)
-    if proposal.strict and refused:
+    refused += [_would_change(edit) for edit in plan.edits if proposal.adopts]
+    if (proposal.strict and refused) or (proposal.adopts and plan.edits):
         return _blocked(proposal, refused)
     # What goes in the same change needs no excuse for not coming in.
     refused = [problem for problem in refused if problem.patch not in leaving]
     return _settled(scene, proposal, staying, leaving, plan, tuple(refused))
+
+
+def _on_new_bases(scene: Scene, proposal: Proposal) -> Scene:
+    return scene._replace(site=scene.site._replace(bases={**scene.site.bases, **proposal.bases}))
+
+
+def _would_change(edit: FileEdit) -> Problem:
+    message = f"{edit.path} would change, and adopting changes no file"
+    return Problem(code="does-not-fit", message=message, hint="patchctl status", path=edit.path)
 
 
 def _blocked(proposal: Proposal, refused: Sequence[Problem]) -> Draft:
@@ -224,6 +237,7 @@ def _settled(
         promises_check=proposal.promises_check,
         asks_registry=proposal.asks_registry,
         state=state,
+        kept=plan.kept if edits else (),
     )
 
 
@@ -239,9 +253,11 @@ def _receipts(scene: Scene, steps: Sequence[Step], leaving: Sequence[str]) -> tu
 def _change(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: tuple[str, ...], plan: Plan) -> Change:
     retired = tuple(retirement.id for retirement in proposal.retirements)
     before, after = scene.site.ledger.holds, proposal.holds
+    moved = tuple(step.layer.id for step in steps if step.layer.moved)
     return Change(
         state="planned",
-        applied=tuple(step.layer.id for step in steps if step.layer.moved),
+        applied=() if proposal.adopts else moved,
+        adopted=moved if proposal.adopts else (),
         reverted=tuple(id_ for id_ in leaving if id_ not in retired),
         retired=retired,
         held=tuple(id_ for id_ in after if after[id_] != before.get(id_)),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from patchctl.errors import Problem
 from patchctl.model import Hold, Receipt, Retirement
 from patchctl.plan import Layer
+from patchctl.verdict import Base
 
 
 class Step(NamedTuple):
@@ -31,6 +32,8 @@ class Proposal(NamedTuple):
         promises_check: when it exits 0, an immediate ``check`` shall: then every broken entry counts.
         asks_registry: it needs what the registry says of the entries it names: then a broken one of them counts.
         notes: sentences for the operator.
+        bases: path -> what the plan rests on there instead of what was found (a base of the kind NEW).
+        adopts: the entries that come in are in the files already: no file may change.
     """
 
     steps: tuple[Step, ...]
@@ -42,3 +45,5 @@ class Proposal(NamedTuple):
     promises_check: bool = False
     asks_registry: bool = False
     notes: tuple[str, ...] = ()
+    bases: Mapping[str, Base] = MappingProxyType({})
+    adopts: bool = False

@@ -29,6 +29,7 @@ class Change(NamedTuple):
             had to clean up).
         id: of the transaction; None when it was only planned.
         applied: ids brought in or renewed.
+        adopted: ids that were in the files and are recorded now.
         reverted: ids taken out.
         retired: ids taken out because every fix is proven.
         held: ids whose hold was set.
@@ -40,6 +41,7 @@ class Change(NamedTuple):
     state: str
     id: str | None = None
     applied: tuple[str, ...] = ()
+    adopted: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
     held: tuple[str, ...] = ()

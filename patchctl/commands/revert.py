@@ -10,9 +10,9 @@ from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Co
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
-from patchctl.commands.stack import concerns, kept_steps, named_assessments
+from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
-from patchctl.verdict import Assessment
+from patchctl.verdict import Assessment, Base, Stuck, bases_without_ours
 
 
 def revert(
@@ -22,6 +22,7 @@ def revert(
     *,
     everything: bool = False,
     hold: str | None = None,
+    keep_edits: bool = False,
     dry_run: bool = False,
     wait: float = 0.0,
     consent: Consent = NO_CONSENT,
@@ -35,6 +36,7 @@ def revert(
         ids: entries to take out.
         everything: every recorded entry.
         hold: reason for which they stay out from now on.
+        keep_edits: where somebody edited a file since, take the hunks out of it and leave the edit.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
@@ -50,12 +52,20 @@ def revert(
         held = scene.site.ledger.holds
         notes = [f"{found.id} is not applied" for found in judged if found.candidate.receipt is None]
         notes += [f"{id_} is held ({held[id_].reason}) and stays out until it is not" for id_ in leaving if id_ in held]
+        refused = _still_required(scene, leaving)
+        bases: dict[str, Base] = {}
+        if keep_edits:
+            bases, stuck = bases_without_ours(scene.site, applied_diffs(scene), leaving)
+            refused += tuple(_does_not_come_out(it) for it in stuck)
+            kept = sorted(path for path, base in bases.items() if base.data is not None)
+            notes += [f"{path} keeps what somebody else wrote into it" for path in kept]
         return Proposal(
             steps=tuple(kept_steps(scene, but=leaving)),
             leaving=tuple(leaving),
             holds=held if hold is None else with_holds(scene, wanted, hold, clock),
-            refused=_still_required(scene, leaving),
+            refused=refused,
             notes=tuple(notes),
+            bases=bases,
         )
 
     return carry_out(
@@ -87,6 +97,12 @@ def _still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]
             if needed in leaving:
                 problems.append(_required(needed, found))
     return tuple(problems)
+
+
+def _does_not_come_out(stuck: Stuck) -> Problem:
+    message = f"{stuck.id} does not come out of {stuck.path}, which was edited since: {stuck.reason}"
+    hint = f"undo the edit there by hand, or put the whole file back: patchctl restore {stuck.path} --from WHEEL"
+    return Problem(code="does-not-come-out", message=message, hint=hint, patch=stuck.id, path=stuck.path)
 
 
 def _required(needed: str, by: Assessment) -> Problem:

@@ -6,7 +6,7 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.commands.candidates import candidates_of
@@ -19,7 +19,7 @@ from patchctl.evidence import files_named
 from patchctl.ledger import read_ledger, read_object
 from patchctl.model import FileFact, LedgerState, LiveFile, Snapshot, Target, listed_sha256
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import find_target, read_snapshot, site_directories, top_levels
+from patchctl.target import find_target, path_below, read_snapshot, site_directories, top_levels
 from patchctl.transaction import JournalState, journal_state
 from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of
 
@@ -102,6 +102,7 @@ def gather(
     assumed: Mapping[str, str] | None = None,
     known: Parsed = NOTHING,
     aside: Aside = _NOBODY,
+    files: Sequence[str] = (),
 ) -> Scene:
     """Read registry, environment and ledger, and judge every entry.
 
@@ -110,6 +111,7 @@ def gather(
         assumed: entry -> build string that the operator gives for its distributions.
         known: what was parsed in this process before; all bytes are read and hashed anew.
         aside: entries to leave out; for a reader alone.
+        files: further files to read: POSIX relative to the site, or absolute below it.
 
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
@@ -125,7 +127,7 @@ def gather(
         raise
     for _ in range(_ATTEMPTS):
         ledger = read_ledger(target.site)
-        scene = _judge(registry, target, ledger, assumed or {}, known)
+        scene = _judge(registry, target, ledger, assumed or {}, known, files)
         after = journal_state(target.site)
         if after is not None:
             return _unfinished(target, after)
@@ -206,14 +208,21 @@ def _unfinished(target: Target, journal: JournalState) -> Scene:
     )
 
 
-def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Mapping[str, str], known: Parsed) -> Scene:
+def _judge(
+    registry: Registry,
+    target: Target,
+    ledger: LedgerState,
+    assumed: Mapping[str, str],
+    known: Parsed,
+    files: Sequence[str],
+) -> Scene:
     ids = {entry.id for entry in registry.entries}
     selections = [
         select(registry, entry, target, ledger, assumed.get(entry.id), known=known) for entry in registry.entries
     ]
     orphans = [receipt for receipt in ledger.receipts if receipt.id not in ids]
     selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
-    site = _site_facts(target, ledger, selections)
+    site = _site_facts(target, ledger, selections, files)
     fixes, plain = judge_all_fixes(registry.entries, target, site, selections)
     candidates = candidates_of(selections, site, fixes)
     broken = [problem for selection in selections for problem in selection.problems]
@@ -231,8 +240,10 @@ def _judge(registry: Registry, target: Target, ledger: LedgerState, assumed: Map
     )
 
 
-def _site_facts(target: Target, ledger: LedgerState, selections: Iterable[Selection]) -> SiteFacts:
-    paths = set(ledger.files)
+def _site_facts(
+    target: Target, ledger: LedgerState, selections: Iterable[Selection], files: Sequence[str]
+) -> SiteFacts:
+    paths = {*ledger.files, *(path_below(target.site, file) for file in files)}
     for selection in selections:
         paths |= selection.paths()
         if selection.entry is not None:

@@ -8,7 +8,7 @@ from patchctl.commands.proposal import Step
 from patchctl.commands.scene import Scene
 from patchctl.errors import RegistryError, UsageError
 from patchctl.plan import Layer
-from patchctl.verdict import Assessment, Verdict
+from patchctl.verdict import Assessment, SourceDiff, Verdict
 
 
 def kept_steps(scene: Scene, *, but: Collection[str] = ()) -> list[Step]:
@@ -17,6 +17,11 @@ def kept_steps(scene: Scene, *, but: Collection[str] = ()) -> list[Step]:
     What is lost or drifted is among them: where such an entry still stands in a file that it shares, its lines stay.
     """
     return [_kept(found) for found in scene.assessments if found.candidate.receipt is not None and found.id not in but]
+
+
+def applied_diffs(scene: Scene) -> list[tuple[str, tuple[SourceDiff, ...]]]:
+    """Return every recorded entry that can be read, in fold order, with what was applied."""
+    return [(found.id, found.candidate.recorded) for found in scene.assessments if found.candidate.receipt is not None]
 
 
 def _kept(found: Assessment) -> Step:

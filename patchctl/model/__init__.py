@@ -8,7 +8,7 @@ from patchctl.model.entry import BuildRule, EvidenceItem, Fix, FixRole
 from patchctl.model.files import OWNER_EXECUTES, Content, EditKind, FileEdit, FileMeta, Link, LiveFile, sha256_hex
 from patchctl.model.listing import Baseline, Listed, Look
 from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
-from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine
+from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine, row_sha256
 
 __all__ = [
     "OWNER_EXECUTES",
@@ -37,5 +37,6 @@ __all__ = [
     "Target",
     "listed_sha256",
     "pristine",
+    "row_sha256",
     "sha256_hex",
 ]

@@ -68,7 +68,7 @@ class FileFact(NamedTuple):
         base: sha256 (hexadecimal) before our first patch; None: the file was not there.
         result: sha256 after our last patch; None: we removed it.
         base_mode: permission bits of the base; None without base.
-        base_mtime_ns: modification time of the base; None without base.
+        base_mtime_ns: modification time of the base; None without base, or where nobody ever saw the base by itself.
         created_dirs: directories we made for it, relative to the site, deepest first.
         entries: ids of the entries whose changes are in ``result``, in fold order.
         result_mode: permission bits after our last patch; None unless our patches change whether it is executable.

@@ -108,7 +108,7 @@ def listed_sha256(distribution: Distribution, path: str) -> str | None:
 
 
 def row_sha256(listed: str | None) -> str | None:
-    """Return the sha256 in hexadecimal of a RECORD row's hash; None where the row has none, or another kind."""
+    """Return the sha256 in hexadecimal of a RECORD row's hash (``sha256=<urlsafe base64>``); None: it is none."""
     if listed is None or not listed.startswith("sha256="):
         return None
     # The wheel specification: urlsafe base64 without the padding, which some tools write all the same.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from patchctl.diff import FileDiff
 from patchctl.match import Match
 from patchctl.model import FileEdit, FileFact
-from patchctl.plan.outcome import Folded, fresh_second, new_fact, swap_of
+from patchctl.plan.outcome import Folded, fresh_second, kept_bytes, new_fact, swap_of
 from patchctl.plan.rules import Layer, Refusal, broken_rules
 from patchctl.verdict import BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
 
@@ -26,6 +26,7 @@ class Plan(NamedTuple):
         landed: ids of the stack that fit, in fold order.
         refusals: the others, with the reason; with any of them the caller decides whether to go on.
         last_second: for the ledger: the latest modification time given so far, in whole seconds.
+        kept: bases and results that the file facts name and the edits may not bring, to be kept as objects.
     """
 
     edits: tuple[FileEdit, ...]
@@ -33,6 +34,7 @@ class Plan(NamedTuple):
     landed: tuple[str, ...]
     refusals: tuple[Refusal, ...]
     last_second: int
+    kept: tuple[bytes, ...] = ()
 
 
 def build_plan(
@@ -81,9 +83,10 @@ def build_plan(
     gone = {*leaving, *(layer.id for layer in stack if layer.moved)}
     keepers = _keepers(stack)
     refusals.extend(_stuck_leavers(gone, site, unknown, folded, keepers))
-    second = fresh_second(site, folded, now)
+    second = fresh_second(site, {*folded.contents, *concerned}, now)
     edits, files = [], {}
-    for path in sorted({*site.ledger.files, *folded.contents}):
+    new = (path for path, base in site.bases.items() if base.kind is BaseKind.NEW)
+    for path in sorted({*site.ledger.files, *folded.contents, *new}):
         old = site.ledger.files.get(path)
         if old is not None and path not in concerned:
             files[path] = old
@@ -96,14 +99,22 @@ def build_plan(
             edits.append(edit)
     fresh = any(edit.mtime_ns == second * 1_000_000_000 for edit in edits)
     last = second if fresh else site.ledger.last_second
-    return Plan(edits=tuple(edits), files=files, landed=tuple(landed), refusals=tuple(refusals), last_second=last)
+    return Plan(
+        edits=tuple(edits),
+        files=files,
+        landed=tuple(landed),
+        refusals=tuple(refusals),
+        last_second=last,
+        kept=kept_bytes(site, folded, files),
+    )
 
 
 def _concerned(stack: Sequence[Layer], site: SiteFacts, leaving: Sequence[str]) -> set[str]:
-    """The files that an entry which comes, goes or is renewed touches, before or after."""
+    """The files that an entry which comes, goes or is renewed touches, before or after, and those with a new base."""
     going = {layer.id for layer in stack if layer.moved} | set(leaving)
     concerned = {path for path, fact in site.ledger.files.items() if going & set(fact.entries)}
     concerned |= {path for layer in stack if layer.moved for file in _files(layer) for path in file.paths}
+    concerned |= {path for path, base in site.bases.items() if base.kind is BaseKind.NEW}
     # the two names of a rename are planned together
     pairs = [set(file.paths) for layer in stack for file in _files(layer) if file.old_path is not None]
     while any(pair & concerned and not pair <= concerned for pair in pairs):
@@ -197,7 +208,10 @@ def _stuck_leavers(
         half = [] if path in folded.contents else [id_ for id_ in staying if id_ in keepers.get(path, ())]
         reason = _stuck(site, fact, [id_ for id_ in staying if id_ in unknown], half) if going else None
         if reason is not None:
-            refusals += [Refusal(id=id_, path=path, reason=reason) for id_ in going]
+            edited = site.bases[path].kind is BaseKind.FOREIGN and site.live_content(path) is not None
+            for id_ in going:
+                hint = f"patchctl revert {id_} --keep-edits takes it out and leaves the edit" if edited else None
+                refusals.append(Refusal(id=id_, path=path, reason=reason, hint=hint))
     return refusals
 
 
@@ -207,7 +221,7 @@ def _stuck(site: SiteFacts, fact: FileFact, unknown: Sequence[str], half: Sequen
     uninstalled = fact.distribution not in site.distributions and site.live_content(fact.path) is None
     if base.kind is BaseKind.FOREIGN and not uninstalled:
         return base.reason or "edited by someone else"
-    if base.kind is not BaseKind.RECORDED:
+    if base.kind not in {BaseKind.RECORDED, BaseKind.NEW}:
         return None
     if unknown:
         return f"it carries {unknown[0]}, whose applied diff cannot be read any more: take that out too"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from patchctl.model import Content, EditKind, FileEdit, FileFact, FileMeta, Link, sha256_hex
+from patchctl.model import Content, Distribution, EditKind, FileEdit, FileFact, Link, sha256_hex
 from patchctl.model.layout import is_own_xattr
 from patchctl.verdict import Base, BaseKind, SiteFacts
 
@@ -23,14 +24,14 @@ class Folded:
     owners: dict[str, str]
 
 
-def fresh_second(site: SiteFacts, folded: Folded, now: int) -> int:
-    """Return a whole second that no file concerned ever had as its modification time.
+def fresh_second(site: SiteFacts, paths: Collection[str], now: int) -> int:
+    """Return a whole second that none of the files ever had as its modification time.
 
     Later than every one that patchctl gave; of those that others gave it only avoids the same one, so that a file from
     the far future does not take the clock along.
     """
     taken = set()
-    for path in folded.contents:
+    for path in paths:
         live = site.snapshot.files.get(path)
         old = site.ledger.files.get(path)
         if live is not None:
@@ -61,9 +62,8 @@ def new_fact(
     base = site.bases[path]
     distribution = folded.owners[path]
     installed = site.distributions.get(distribution)
-    meta = _base_meta(path, base, old, site)
-    recorded = old.created_dirs if old is not None and base.kind is BaseKind.RECORDED else None
-    added, result = base.data is None, folded.contents[path]
+    looks = _base_looks(path, base, old, site)
+    result = folded.contents[path]
     return FileFact(
         path=path,
         distribution=distribution,
@@ -71,39 +71,87 @@ def new_fact(
         base=_digest(base.content),
         result=_digest(result),
         result_mode=_changed_mode(base.content, result),
-        base_mode=meta.mode if meta is not None else None,
-        base_mtime_ns=meta.mtime_ns if meta is not None else None,
-        base_link=_base_link(path, base, old, site),
-        base_xattrs=tuple(it for it in meta.xattrs if is_own_xattr(it[0])) if meta is not None else (),
-        created_dirs=_created(path, recorded, site, missing_dirs) if added else (),
+        base_mode=looks.mode,
+        base_mtime_ns=looks.mtime_ns,
+        base_link=looks.link,
+        base_xattrs=looks.xattrs,
+        created_dirs=_created(path, old, site, installed, missing_dirs) if base.data is None else (),
         entries=entries,
     )
 
 
 def _created(
-    path: str, recorded: tuple[str, ...] | None, site: SiteFacts, missing_dirs: Mapping[str, tuple[str, ...]]
+    path: str,
+    old: FileFact | None,
+    site: SiteFacts,
+    installed: Distribution | None,
+    missing_dirs: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
     """The directories on the way to an added file that patchctl made, for whichever file it made them."""
+    kind = site.bases[path].kind
     made = {directory for fact in site.ledger.files.values() for directory in fact.created_dirs}
-    made |= set(missing_dirs.get(path, ())) | set(recorded or ())
+    made |= set(missing_dirs.get(path, ()))
+    if old is not None and kind in {BaseKind.RECORDED, BaseKind.NEW}:
+        made |= set(old.created_dirs)
+    if old is None and kind is BaseKind.NEW:
+        made |= set(_unlisted_parents(path, installed))
     return tuple(sorted((it for it in made if path.startswith(it + "/")), key=len, reverse=True))
 
 
-def _base_meta(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> FileMeta | None:
-    live = site.snapshot.files.get(path)
-    if base.kind is BaseKind.LIVE:
-        return live.meta if live is not None else None
-    if old is None or old.base_mode is None or old.base_mtime_ns is None:
-        return None
-    return FileMeta(mode=old.base_mode, uid=-1, gid=-1, mtime_ns=old.base_mtime_ns, xattrs=old.base_xattrs)
+def _unlisted_parents(path: str, installed: Distribution | None) -> list[str]:
+    """The directories of a file that was found, not added: those in which RECORD lists nothing came with it."""
+    if installed is None or installed.record is None:
+        return []
+    parts = path.split("/")[:-1]
+    parents = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return [it for it in parents if not any(listed.startswith(it + "/") for listed in installed.record)]
 
 
-def _base_link(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> Link | None:
-    """The symbolic link that stood in the file's place before our first patch."""
+class _Looks(NamedTuple):
+    """What a base has besides its bytes."""
+
+    mode: int | None = None
+    mtime_ns: int | None = None
+    link: Link | None = None
+    xattrs: tuple[tuple[str, bytes], ...] = ()
+
+
+def _base_looks(path: str, base: Base, old: FileFact | None, site: SiteFacts) -> _Looks:
+    """How the base looks; no time where nobody ever saw the base itself, and then no link stood in its place either."""
     live = site.snapshot.files.get(path)
-    if base.kind is BaseKind.LIVE:
-        return live.link if live is not None else None
-    return old.base_link if old is not None else None
+    if base.data is None:
+        return _Looks()
+    if _is_recorded(base, old):
+        return _recorded_looks(old)
+    own = () if live is None else tuple(it for it in live.meta.xattrs if is_own_xattr(it[0]))
+    if base.kind is BaseKind.NEW:
+        return _Looks(mode=base.mode & _PERMISSIONS, xattrs=own)
+    if live is None:
+        return _Looks()
+    return _Looks(mode=live.meta.mode, mtime_ns=live.meta.mtime_ns, link=live.link, xattrs=own)
+
+
+def _recorded_looks(old: FileFact | None) -> _Looks:
+    if old is None:
+        return _Looks()
+    return _Looks(mode=old.base_mode, mtime_ns=old.base_mtime_ns, link=old.base_link, xattrs=old.base_xattrs)
+
+
+def _is_recorded(base: Base, old: FileFact | None) -> bool:
+    """The base is the recorded original, so that its mode and time are recorded too."""
+    if base.kind is BaseKind.NEW:
+        return old is not None and old.base is not None and old.base == _digest(base.content)
+    return base.kind is BaseKind.RECORDED
+
+
+def kept_bytes(site: SiteFacts, folded: Folded, files: Mapping[str, FileFact]) -> tuple[bytes, ...]:
+    """Return new bases that no file holds, and results that no edit writes: the ledger will name them all the same."""
+    kept: dict[str, bytes] = {}
+    for path in sorted(path for path in files if site.bases[path].kind is BaseKind.NEW):
+        for content in (site.bases[path].content, folded.contents.get(path)):
+            if content is not None:
+                kept[sha256_hex(content.data)] = content.data
+    return tuple(kept.values())
 
 
 def swap_of(
@@ -113,7 +161,7 @@ def swap_of(
     base = site.bases[path]
     if base.kind is BaseKind.FOREIGN or path in site.snapshot.problems:
         return None
-    patched = path in folded.contents
+    patched, fresh = path in folded.contents, second * 1_000_000_000
     if not patched and fact is not None:
         return None
     live = site.snapshot.files.get(path)
@@ -121,7 +169,8 @@ def swap_of(
     after = folded.contents[path] if patched else base.content
     if before == after or (before and after and before.data == after.data and _changed_mode(before, after) is None):
         return None
-    restored = old if not patched and base.kind is BaseKind.RECORDED else None
+    restored = old if not patched and _is_recorded(base, old) else None
+    mtime = restored.base_mtime_ns if restored is not None else None
     before_mode = before.mode & _PERMISSIONS if before is not None else None
     before_link = live.link.target if live is not None and live.link is not None else None
     if after is None:
@@ -135,18 +184,20 @@ def swap_of(
             prune=old.created_dirs if old is not None and not patched else (),
         )
     if before is None or live is None:
+        mtime = fresh if mtime is None else mtime
         return FileEdit(
             path=path,
             kind=EditKind.ADD,
             before=None,
             after=after.data,
             mode=restored.base_mode if restored is not None else after.mode & _PERMISSIONS,
-            mtime_ns=restored.base_mtime_ns if restored is not None else second * 1_000_000_000,
+            mtime_ns=mtime,
             link=restored.base_link if restored is not None else None,
             xattrs=restored.base_xattrs if restored is not None else None,
         )
-    # bytes that stay keep their time: byte code made for them is still theirs
-    mtime = live.meta.mtime_ns if before.data == after.data else second * 1_000_000_000
+    if mtime is None:
+        # bytes that stay keep their time: byte code made for them is still theirs
+        mtime = live.meta.mtime_ns if before.data == after.data else fresh
     return FileEdit(
         path=path,
         kind=EditKind.MODIFY,
@@ -155,7 +206,7 @@ def swap_of(
         before_mode=before_mode,
         before_link=before_link,
         mode=restored.base_mode if restored is not None else _changed_mode(before, after),
-        mtime_ns=restored.base_mtime_ns if restored is not None else mtime,
+        mtime_ns=mtime,
         link=restored.base_link if restored is not None else None,
     )
 

@@ -127,6 +127,7 @@ def _change(change: Change) -> Json:
         "id": change.id,
         "state": change.state,
         "applied": list(change.applied),
+        "adopted": list(change.adopted),
         "reverted": list(change.reverted),
         "retired": list(change.retired),
         "held": list(change.held),

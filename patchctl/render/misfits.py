@@ -14,7 +14,6 @@ from patchctl.match.line_ends import LineEnd, LineEnds
 from patchctl.verdict import Assessment, FileFinding, Verdict, hunk_words, misfit_words
 
 _KINDS = {LineEnd.LF: "LF", LineEnd.CRLF: "CRLF", LineEnd.MIXED: "some of both"}
-_REINSTALL = "reinstall the distribution to get its own file back, then run patchctl status again"
 _PORT = "make the change by hand in a copy of this build's file, cut a diff of the two, and add it as a variant"
 
 
@@ -86,7 +85,8 @@ def todo_words(found: Assessment, file: FileFinding) -> str | None:
     """Return what to do about a file that a diff does not fit; None: the entry's own reason says it."""
     explanation = file.explanation
     if found.verdict is Verdict.DRIFTED and file.obstacle is not None:
-        return f"find out who edited the file, and why; to give the edit up, {_REINSTALL}"
+        keep = f"to keep the edit and take the entry out, patchctl revert {found.id} --keep-edits"
+        return f"find out who edited the file, and why; {keep}; to give the edit up, {_put_back(file.path)}"
     if explanation is None or file.obstacle is not None:
         return None
     if explanation.line_ends is not None:
@@ -97,7 +97,7 @@ def todo_words(found: Assessment, file: FileFinding) -> str | None:
             "file, as a variant for this build"
         )
     if file.pristine is False and file.fit is not Fit.UNDECIDED:
-        return f"the file is not as its distribution installed it: {_REINSTALL}"
+        return f"the file is not as its distribution installed it: to put it back, {_put_back(file.path)}"
     if file.reason == "file-exists" and file.old_path is not None:
         return (
             f"{file.old_path} is to be renamed to {file.path}, and both are there: find out whose file the latter is; "
@@ -133,6 +133,10 @@ def _is_ambiguous(hunk: HunkExplanation) -> bool:
 
 def _rest_of_port(found: Assessment) -> str:
     return f"{_PORT} for this build (patchctl show {found.id} prints the old diff)"
+
+
+def _put_back(path: str) -> str:
+    return f"patchctl restore {path} --from WHEEL, with the wheel of the installed build"
 
 
 def _line_ends_todo(found: Assessment, file: FileFinding) -> str:

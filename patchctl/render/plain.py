@@ -172,7 +172,7 @@ def _fixes(found: Assessment) -> Iterator[str]:
 
 
 def _change(change: Change) -> Iterator[str]:
-    for name in ("applied", "reverted", "retired", "held", "unheld"):
+    for name in ("applied", "adopted", "reverted", "retired", "held", "unheld"):
         for id_ in getattr(change, name):
             yield _record(name, id_, f"state={change.state}")
     for edit in change.edits:

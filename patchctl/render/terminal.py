@@ -227,6 +227,7 @@ def _print_facts(console: Console, found: Assessment, *, detailed: bool) -> None
 def _print_change(console: Console, change: Change) -> None:
     verbs = {
         "applied": ("applied", "would apply"),
+        "adopted": ("adopted", "would adopt"),
         "reverted": ("reverted", "would revert"),
         "retired": ("retired", "would retire"),
         "held": ("held", "would hold"),

@@ -4,13 +4,25 @@ Everything is read statically: no interpreter is started, nothing of the environ
 ``layout`` knows where environments keep their site directories, ``finding`` chooses one, ``metadata`` reads
 distributions (``record`` their RECORD, ``conda`` what conda lists where there is none, ``redirects`` where the modules
 of an editable install are), ``snapshot`` reads the files that patches name, ``searching`` looks for names
-that moved.
+that moved, ``wheel`` reads files of a wheel that need not be installed.
 
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """
 
 from patchctl.target.finding import editable_grafts, find_target, site_directories
+from patchctl.target.reading import path_below
 from patchctl.target.searching import search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
+from patchctl.target.wheel import WheelFile, read_wheel_files
 
-__all__ = ["editable_grafts", "find_target", "read_snapshot", "search_names", "site_directories", "top_levels"]
+__all__ = [
+    "WheelFile",
+    "editable_grafts",
+    "find_target",
+    "path_below",
+    "read_snapshot",
+    "read_wheel_files",
+    "search_names",
+    "site_directories",
+    "top_levels",
+]

@@ -36,6 +36,22 @@ def open_target(site: str, grafts: Mapping[str, str]) -> Iterator[Roots]:
         yield roots
 
 
+def path_below(site: str, file: str) -> str:
+    """Return ``file`` as a POSIX path relative to ``site``; one that is not below it stays as it is.
+
+    Args:
+        site: absolute path of the site directory.
+        file: relative to it, or absolute; its links are not followed.
+    """
+    if not file.startswith("/"):
+        return file.removeprefix("./")
+    for root in (site, os.path.realpath(site)):
+        prefix = root.rstrip("/") + "/"
+        if file.startswith(prefix):
+            return file.removeprefix(prefix)
+    return file
+
+
 def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20, listed: Collection[str] = ()) -> bytes | None:
     """Return the bytes of an installer's own file, None when it is not there.
 

@@ -68,8 +68,8 @@ def missing_directories(site: str, path: str) -> tuple[str, ...]:
         os.close(root)
 
 
-def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...]:
-    """Return the edits as the journal will name them, or refuse.
+def inspect(site: OpenSite, edits: Sequence[FileEdit], *, kept: Sequence[bytes] = ()) -> tuple[JournalEdit, ...]:
+    """Return the edits as the journal will name them, or refuse; ``kept`` are objects that need room too.
 
     Raises:
         RefusedError: ``unsafe-path``, ``not-regular``, ``changed-meanwhile``, ``compiled-twin``, ``bind-mount``,
@@ -99,7 +99,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit]) -> tuple[JournalEdit, ...
             raise _not_regular(edit.path, error) from None
         except OSError as error:
             raise _not_writable(site, edit.path, error) from None
-    _check_space(site, edits, rooms)
+    _check_space(site, edits, rooms, kept)
     return tuple(facts)
 
 
@@ -245,10 +245,10 @@ def _refuse_compiled_twin(parent: int, path: str) -> None:
         )
 
 
-def _check_space(site: OpenSite, edits: Sequence[FileEdit], rooms: dict[int, _Room]) -> None:
+def _check_space(site: OpenSite, edits: Sequence[FileEdit], rooms: dict[int, _Room], kept: Sequence[bytes]) -> None:
     state = rooms.setdefault(os.fstat(site.state).st_dev, _Room(_free_bytes(site.state)))
     # Originals and results go to the objects; diffs and ledger are written whole before they replace anything.
-    state.needed += sum(len(edit.before or b"") + len(edit.after or b"") for edit in edits)
+    state.needed += sum(len(edit.before or b"") + len(edit.after or b"") for edit in edits) + sum(map(len, kept))
     for room in rooms.values():
         if room.free < room.needed:
             raise RefusedError(

@@ -53,7 +53,12 @@ class Commit(NamedTuple):
 
 
 def commit_edits(
-    site: OpenSite, edits: Sequence[FileEdit], interruption: Interruption, transaction: str | None = None
+    site: OpenSite,
+    edits: Sequence[FileEdit],
+    interruption: Interruption,
+    transaction: str | None = None,
+    *,
+    kept: Sequence[bytes] = (),
 ) -> Commit:
     """Run one transaction on a site whose lock is held and that has no open journal.
 
@@ -62,6 +67,7 @@ def commit_edits(
         edits: in the order of writing, the ledger's last.
         interruption: looked at before every step up to the commit.
         transaction: its id, which no other one has; None: a new one is made.
+        kept: bytes to keep as objects beside those that the edits swap.
 
     Raises:
         RefusedError: by the look before the first step, or ``changed-meanwhile``, rolled back.
@@ -75,7 +81,7 @@ def commit_edits(
         interruption.raise_if_any("everything was rolled back")
 
     step("preflight")
-    facts = inspect(site, edits)
+    facts = inspect(site, edits, kept=kept)
     journal = Journal(
         transaction=transaction or new_transaction_id(),
         stage=Stage.PREPARE,
@@ -88,7 +94,7 @@ def commit_edits(
         if edit.link is not None and fact.new_link is None
     ]
     try:
-        _prepare(site, journal, edits, step)
+        _prepare(site, journal, edits, kept, step)
         journal = journal._replace(stage=Stage.REPLACE)
         _put_journal(site, journal, step, "journal-replace")
         unchecked = _replace(site, journal, edits, step, notes)
@@ -115,11 +121,17 @@ def _finish(site: OpenSite, journal: Journal, unchecked: Sequence[Unchecked]) ->
     return notes
 
 
-def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: Callable[[str], None]) -> None:
+def _prepare(
+    site: OpenSite,
+    journal: Journal,
+    edits: Sequence[FileEdit],
+    kept: Sequence[bytes],
+    step: Callable[[str], None],
+) -> None:
     step("layout")
     write_layout(site, journal.transaction)
     with Unsynced() as unsynced:
-        _store_objects(site, journal.transaction, edits, step, unsynced)
+        _store_objects(site, journal.transaction, edits, kept, step, unsynced)
         _put_journal(site, journal, step, "journal-prepare")
         for index, edit in enumerate(edits):
             step(f"directories:{index}")
@@ -136,9 +148,18 @@ def _prepare(site: OpenSite, journal: Journal, edits: Sequence[FileEdit], step: 
 
 
 def _store_objects(
-    site: OpenSite, transaction: str, edits: Sequence[FileEdit], step: Callable[[str], None], unsynced: Unsynced
+    site: OpenSite,
+    transaction: str,
+    edits: Sequence[FileEdit],
+    kept: Sequence[bytes],
+    step: Callable[[str], None],
+    unsynced: Unsynced,
 ) -> None:
+    """Store what the ledger will name. A roll-back leaves it: an object by itself means nothing."""
     written = []
+    for index, original in enumerate(kept):
+        step(f"object-kept:{index}")
+        written.append(write_object(site, transaction, original, unsynced))
     for index, edit in enumerate(edits):
         if is_state(edit.path):
             continue

@@ -43,7 +43,7 @@ class LockedSite:
         self.recovered = _settle_open_journal(site)
         sweep(site)
 
-    def run(self, edits: Sequence[FileEdit], *, transaction: str | None = None) -> Commit:
+    def run(self, edits: Sequence[FileEdit], *, transaction: str | None = None, kept: Sequence[bytes] = ()) -> Commit:
         """Do all ``edits``, or none of them.
 
         Args:
@@ -51,6 +51,8 @@ class LockedSite:
                 (``.patchctl/patches/<sha256>``) and the history's record come before it. The ledger taking its place
                 is the commit.
             transaction: its id, where a record in ``edits`` names it already; None: a new one is made.
+            kept: bytes to keep as objects beside the old and new ones of every edit: what the new ledger names and no
+                file held.
 
         Returns:
             The commit. Once the ledger is in place nothing is a failure any more; what could not be cleaned up is
@@ -65,7 +67,7 @@ class LockedSite:
         with held_signals() as interruption:
             # An earlier run under this lock may have left its cleaning up.
             _settle_open_journal(self._site)
-            return commit_edits(self._site, edits, interruption, transaction)
+            return commit_edits(self._site, edits, interruption, transaction, kept=kept)
 
     def keep_record(self, path: str, data: bytes) -> None:
         """Put a history record in its place outside a transaction: of one that was rolled back or settled.

@@ -5,6 +5,7 @@
 about a verdict: that is ``plan``.
 """
 
+from patchctl.verdict.adoption import Adoption, adoption
 from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
 from patchctl.verdict.explaining import explained
 from patchctl.verdict.facts import (
@@ -23,10 +24,12 @@ from patchctl.verdict.fold import Fold, fold_diffs, hunk_words, lines_words, mis
 from patchctl.verdict.judge import assess
 from patchctl.verdict.need import blocked_by, states_words
 from patchctl.verdict.scope import outside, standing
+from patchctl.verdict.unfold import Stuck, bases_without_ours, new_base
 
 __all__ = [
     "DUE",
     "Action",
+    "Adoption",
     "Assessment",
     "Base",
     "BaseKind",
@@ -37,9 +40,12 @@ __all__ = [
     "Need",
     "SiteFacts",
     "SourceDiff",
+    "Stuck",
     "Verdict",
+    "adoption",
     "assess",
     "base_of",
+    "bases_without_ours",
     "blocked_by",
     "explained",
     "fold_diffs",
@@ -47,6 +53,7 @@ __all__ = [
     "is_rebuilt",
     "lines_words",
     "misfit_words",
+    "new_base",
     "outside",
     "standing",
     "states_words",

@@ -14,11 +14,15 @@ from patchctl.model import OWNER_EXECUTES, Content, FileFact
 
 
 class BaseKind(str, Enum):
-    """Where the base bytes come from, or why there are none."""
+    """Where the base bytes come from, or why there are none.
+
+    NEW is never found by looking: a command decided what its plan rests on, such as the live bytes without our hunks.
+    """
 
     LIVE = "live"
     RECORDED = "recorded"
     FOREIGN = "foreign"
+    NEW = "new"
 
 
 class Base(NamedTuple):

@@ -57,7 +57,7 @@ def fold_diffs(diffs: Sequence[FileDiff], read: Read, *, max_offset: int | None 
         )
         matches.append(match)
         if match.fits:
-            contents |= _changed(diff, before, match)
+            contents |= changed(diff, before, match)
     fits = all(match.fits for match in matches)
     return Fold(matches=tuple(matches), contents=contents if fits else {}, fits=fits)
 
@@ -75,8 +75,14 @@ def fit_of(diff: FileDiff, read: Read) -> FitReport:
     )
 
 
-def _changed(diff: FileDiff, before: Content | None, match: Match) -> dict[str, Content | None]:
-    """What one diff that fits makes of its file, under each of its names."""
+def changed(diff: FileDiff, before: Content | None, match: Match) -> dict[str, Content | None]:
+    """Return what one diff that fits makes of its file, under each of its names; None: no file.
+
+    Args:
+        diff: changes to one file.
+        before: the file that ``match`` was found in.
+        match: a match that fits, in either direction.
+    """
     forward = match.direction is Direction.FORWARD
     origin, goal = (diff.paths[0], diff.path) if forward else (diff.path, diff.paths[0])
     data = splice(diff, None if before is None else before.data, match)
@@ -134,5 +140,5 @@ def taken_out(diffs: Sequence[FileDiff], read: Read) -> dict[str, Content | None
     for diff in reversed(diffs):
         report = fit_of(diff, now)
         if report.fit is Fit.PRESENT:
-            contents |= _changed(diff, now(diff.path), report.reverse)
+            contents |= changed(diff, now(diff.path), report.reverse)
     return contents

@@ -169,13 +169,13 @@ def _held_reason(found: Assessment) -> str:
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     """Return why a neighbour keeps the entry from going in; None when none does."""
     for needed in found.candidate.requires:
-        reason = _unmet(needed, neighbours)
+        reason = _unmet(needed, neighbours, found)
         if reason is not None:
             return reason
     return _clash(found, neighbours)
 
 
-def _unmet(needed: str, neighbours: Mapping[str, Assessment]) -> str | None:
+def _unmet(needed: str, neighbours: Mapping[str, Assessment], found: Assessment) -> str | None:
     """Why a requirement can neither be met nor brought in, looked at to the end of the chain."""
     other = neighbours.get(needed)
     if other is None:
@@ -184,7 +184,9 @@ def _unmet(needed: str, neighbours: Mapping[str, Assessment]) -> str | None:
         return None
     if other.need not in {Need.WANTED, Need.OPTIONAL}:
         return f"it requires {needed}, which is {other.need.value} here"
-    if other.fit is not Fit.APPLICABLE:
+    if other.fit is Fit.PRESENT and found.fit is not Fit.PRESENT:
+        return f"it requires {needed}, which is in, but nobody recorded it: patchctl adopt {needed}"
+    if other.fit not in {Fit.APPLICABLE, Fit.PRESENT}:
         return f"it requires {needed}, which does not fit here"
     beyond = blocked_by(other, neighbours)
     return None if beyond is None else f"it requires {needed}, and that cannot come in: {beyond}"

@@ -8,6 +8,9 @@ from patchctl.diff import ChangeKind, FileDiff
 from patchctl.verdict.base import BaseKind
 from patchctl.verdict.facts import SiteFacts, SourceDiff
 
+_CARRYING = frozenset({BaseKind.RECORDED, BaseKind.NEW})
+"""Bases below which a file is not as it stands: what the ledger says is in it goes in again."""
+
 
 def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
     """Return why ``file`` is not the distribution's to change; None when it is. Of a rename both names count.
@@ -61,7 +64,7 @@ def standing(site: SiteFacts, id_: str, diffs: Sequence[SourceDiff]) -> tuple[So
 
     def carries(path: str) -> bool:
         fact = site.ledger.files.get(path)
-        return fact is not None and id_ in fact.entries and site.bases[path].kind is BaseKind.RECORDED
+        return fact is not None and id_ in fact.entries and site.bases[path].kind in _CARRYING
 
     def stands(file: FileDiff) -> bool:
         return all(carries(path) for path in file.paths)
