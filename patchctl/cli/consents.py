@@ -37,8 +37,13 @@ def consent(
         allow_running=allow_running,
         purge_caches=purge_caches,
         cache_user=cache_user,
-        decisions=tuple(_words(name, value) for name, value in given.items() if value not in (None, False)),
+        decisions=decisions(**given),
     )
+
+
+def decisions(**given: bool | str | int | None) -> tuple[str, ...]:
+    """Return options that were given, by their parameter names, as they are written on the command line."""
+    return tuple(_words(name, value) for name, value in given.items() if value not in (None, False))
 
 
 def _words(name: str, value: bool | str | int | None) -> str:

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from patchctl.cli.options import Common, DryRun, Wait, with_common
+from patchctl.cli.options import AllowBase, Common, DryRun, Wait, with_common
 from patchctl.cli.runner import run
-from patchctl.commands import Clock, Place, Report
+from patchctl.commands import Allowed, Clock, Place, Report
 from patchctl.errors import UsageError
 
 
@@ -31,6 +31,7 @@ def verify(
         bool, typer.Option("--baseline", help="Record that the files which are gone are gone on purpose.")
     ] = False,
     drop_baseline: Annotated[bool, typer.Option("--drop-baseline", help="Take back what --baseline recorded.")] = False,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -39,8 +40,9 @@ def verify(
     def command(place: Place, clock: Clock) -> Report:
         if baseline and drop_baseline:
             raise UsageError("baseline-twice", "--baseline and --drop-baseline exclude each other")
-        if (dry_run or wait) and not (baseline or drop_baseline):
-            message = "--dry-run and --wait are for --baseline and --drop-baseline: verify alone writes nothing"
+        if (dry_run or wait or allow_base) and not (baseline or drop_baseline):
+            options = "--dry-run, --wait and --allow-base"
+            message = f"{options} are for --baseline and --drop-baseline: verify alone writes nothing"
             raise UsageError("nothing-written", message)
         with _bar(common, "verifying") as progress:
             if not (baseline or drop_baseline):
@@ -59,6 +61,7 @@ def verify(
                 dry_run=dry_run,
                 wait=wait,
                 progress=progress,
+                allowed=Allowed(base=allow_base),
             )
 
     run("verify", common, command)
@@ -77,11 +80,11 @@ def doctor(
     """Look at the environment: kind, installers, links, mounts, permissions, leftovers, state; a remedy for each."""
     from patchctl.commands.doctor import doctor as act
 
-    def command(place: Place, _: Clock) -> Report:
+    def command(place: Place, clock: Clock) -> Report:
         if (dry_run or wait) and not (gc or clean):
             message = "--dry-run and --wait are for --clean and --gc: doctor alone writes nothing"
             raise UsageError("nothing-written", message)
-        return act(place, gc=gc, clean=clean, listed=common.verbose, dry_run=dry_run, wait=wait)
+        return act(place, clock, gc=gc, clean=clean, listed=common.verbose, dry_run=dry_run, wait=wait)
 
     run("doctor", common, command)
 

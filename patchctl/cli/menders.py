@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from patchctl.cli.options import Common, DryRun, Ids, Wait, with_common
+from patchctl.cli.consents import AllowRunning, CacheUser, PurgeCaches, consent, decisions
+from patchctl.cli.options import AllowBase, Common, DryRun, Ids, Wait, with_common
 from patchctl.cli.runner import run
-from patchctl.commands import Clock, Place, Report
+from patchctl.commands import Allowed, Clock, Consent, Place, Report
 from patchctl.errors import UsageError
 
 
@@ -29,6 +30,7 @@ def adopt(
         str | None,
         typer.Option("--assume-build", metavar="BUILD", help="With ID: match with this build string."),
     ] = None,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
@@ -38,7 +40,17 @@ def adopt(
     def command(place: Place, clock: Clock) -> Report:
         if not ids and (unproven or assume_build is not None):
             raise UsageError("decision-without-id", "--unproven and --assume-build need the entries by id")
-        return act(place, clock, ids or (), unproven=unproven, assume_build=assume_build, dry_run=dry_run, wait=wait)
+        return act(
+            place,
+            clock,
+            ids or (),
+            unproven=unproven,
+            assume_build=assume_build,
+            dry_run=dry_run,
+            wait=wait,
+            consent=Consent(decisions=decisions(unproven=unproven, assume_build=assume_build)),
+            allowed=Allowed(base=allow_base),
+        )
 
     run("adopt", common, command)
 
@@ -50,10 +62,26 @@ def restore(
         list[str], typer.Argument(metavar="FILE...", help="Files, relative to the site or absolute below it.")
     ],
     wheel: Annotated[str, typer.Option("--from", metavar="WHEEL", help="The wheel of the build that is installed.")],
+    allow_running: AllowRunning = False,
+    purge_caches: PurgeCaches = False,
+    cache_user: CacheUser = None,
+    allow_base: AllowBase = False,
     dry_run: DryRun = False,
     wait: Wait = 0.0,
 ) -> None:
     """Put files back as their distribution shipped them, proved by RECORD; what is applied goes in again on top."""
     from patchctl.commands.restore import restore as act
 
-    run("restore", common, lambda place, clock: act(place, clock, files, wheel=wheel, dry_run=dry_run, wait=wait))
+    def command(place: Place, clock: Clock) -> Report:
+        return act(
+            place,
+            clock,
+            files,
+            wheel=wheel,
+            dry_run=dry_run,
+            wait=wait,
+            consent=consent(allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user),
+            allowed=Allowed(base=allow_base),
+        )
+
+    run("restore", common, command)

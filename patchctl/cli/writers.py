@@ -75,8 +75,6 @@ def apply(
                 despite_fix=despite_fix,
                 assume_build=assume_build,
                 max_offset=max_offset,
-                allow_editable=allow_editable,
-                allow_base=allow_base,
             ),
             allowed=Allowed(editable=allow_editable, base=allow_base),
         )
@@ -126,8 +124,7 @@ def revert(
                 allow_running=allow_running,
                 purge_caches=purge_caches,
                 cache_user=cache_user,
-                allow_editable=allow_editable,
-                allow_base=allow_base,
+                keep_edits=keep_edits,
             ),
             allowed=Allowed(editable=allow_editable, base=allow_base),
         )
@@ -199,8 +196,6 @@ def retire(
                 allow_running=allow_running,
                 purge_caches=purge_caches,
                 cache_user=cache_user,
-                allow_editable=allow_editable,
-                allow_base=allow_base,
             ),
             allowed=Allowed(editable=allow_editable, base=allow_base),
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from patchctl.build import MatchRule
 from patchctl.commands.apply import moved_step
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -35,6 +35,8 @@ def adopt(
     assume_build: str | None = None,
     dry_run: bool = False,
     wait: float = 0.0,
+    consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Record entries whose change is in the files.
 
@@ -46,13 +48,26 @@ def adopt(
         assume_build: the build string to match the named entries with, instead of the detected one.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
+        consent: what decides, for the history.
+        allowed: whether it may be recorded in a base installation; no file changes anywhere.
     """
 
     def propose(scene: Scene) -> Proposal:
         return _named(scene, ids, clock, unproven=unproven) if ids else _bare(scene, clock, place.distribution)
 
     assumed = dict.fromkeys(ids, assume_build) if assume_build is not None else {}
-    return carry_out("adopt", place, clock, propose, named=ids, assumed=assumed, dry_run=dry_run, wait=wait)
+    return carry_out(
+        "adopt",
+        place,
+        clock,
+        propose,
+        named=ids,
+        assumed=assumed,
+        dry_run=dry_run,
+        wait=wait,
+        consent=consent,
+        allowed=allowed,
+    )
 
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, unproven: bool) -> Proposal:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from patchctl.commands.place import Allowed
 from patchctl.commands.scene import Scene
 from patchctl.errors import RefusedError
-from patchctl.model import FileEdit
+from patchctl.model import FileEdit, Target
 from patchctl.plan import Layer, Refusal
 
 _EDITABLE = (
@@ -25,13 +25,12 @@ _BASE = (
 )
 
 
-def refuse_shared(scene: Scene, allowed: Allowed) -> None:
+def refuse_shared(target: Target, allowed: Allowed) -> None:
     """Refuse to write into the base installation of a virtual environment.
 
     Raises:
         RefusedError: ``base-environment``.
     """
-    target = scene.target
     if target.shared_by is None or allowed.base:
         return
     names = ", ".join(f"{name} {found.build}" for name, found in target.distributions.items())

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from patchctl.commands.allowed import refuse_shared
 from patchctl.commands.change import recovery_notes
 from patchctl.commands.inspection import DistributionCheck, Progress, is_for
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
+from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.verify import report_of, verify
 from patchctl.errors import Problem
 from patchctl.ledger import LEDGER_PATH, encode_ledger, read_ledger, read_ledger_bytes
-from patchctl.model import Baseline, EditKind, FileEdit, LedgerState
+from patchctl.model import Baseline, EditKind, FileEdit, LedgerState, Target
 from patchctl.transaction import locked, refuse_untrusted
 from patchctl.verdict.attribution import Attribution, FileState
 
@@ -34,6 +36,7 @@ def accept_absences(
     dry_run: bool = False,
     wait: float = 0.0,
     progress: Progress = lambda _done, _all: None,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Verify, record the absences that were found or take such records back, and answer as it is then.
 
@@ -47,6 +50,7 @@ def accept_absences(
         dry_run: say what would be recorded.
         wait: seconds to wait for another patchctl.
         progress: as of ``verify``.
+        allowed: whether it may be recorded in a base installation.
 
     Raises:
         PatchctlError: no answer is possible, busy, or the transaction failed and was rolled back.
@@ -61,7 +65,9 @@ def accept_absences(
     for site in dict.fromkeys(check.site for check in found.verification.checks):
         here = [check for check in found.verification.checks if check.site == site]
         wanted = _wanted(read_ledger(site), here, clock, drop=drop)
-        said, problems, id_ = _record(site, wanted, write=not dry_run, wait=wait)
+        decisions = ("--drop-baseline" if drop else "--baseline", *allowed.decisions)
+        recorder = Recorder(site, "verify", place, clock, decisions=decisions)
+        said, problems, id_ = _record(found.target, recorder, wanted, allowed, write=not dry_run, wait=wait)
         notes += said
         warnings += problems
         checks += [_as_recorded(check, wanted) for check in here]
@@ -95,26 +101,32 @@ def _baseline(check: DistributionCheck, gone: set[str], clock: Clock) -> Baselin
 
 
 def _record(
-    site: str, wanted: Wanted, *, write: bool, wait: float
+    target: Target, recorder: Recorder, wanted: Wanted, allowed: Allowed, *, write: bool, wait: float
 ) -> tuple[tuple[str, ...], tuple[Problem, ...], str | None]:
-    """Put the baselines into the ledger of ``site``; nothing is opened for writing where nothing changes.
+    """Put the baselines into the ledger of the recorder's site; nothing is opened for writing where nothing changes.
 
     Returns:
         What changed, in words; warnings; the transaction's id.
     """
+    site = recorder.site
     refuse_untrusted(site)
     notes = _with(read_ledger(site), wanted)[1]
+    if notes and site == target.site:
+        refuse_shared(target, allowed)
     if not notes or not write:
         return notes, (), None
     with locked(site, wait=wait) as held:
         recovered = tuple(Problem(code="recovered", message=note) for note in recovery_notes(held.recovered))
+        if held.recovered is not None:
+            recorder.recovered(held, held.recovered)
         state, notes = _with(read_ledger(site), wanted)
         if not notes:
             return (), recovered, None
         before = read_ledger_bytes(site)
         kind = EditKind.ADD if before is None else EditKind.MODIFY
-        commit = held.run([FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=encode_ledger(state))])
-    return (*notes, *commit.notes), recovered, commit.id
+        edit = FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=encode_ledger(state))
+        commit, trouble = recorder.run(held, [edit], [], [])
+    return (*notes, *commit.notes), (*recovered, *(() if trouble is None else (trouble,))), commit.id
 
 
 def _with(ledger: LedgerState, wanted: Wanted) -> tuple[LedgerState, tuple[str, ...]]:

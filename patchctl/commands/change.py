@@ -66,7 +66,7 @@ def carry_out(
         draft = _refuse_loading(draft, place, scene, consent)
         if draft.blocked or not draft.edits:
             return with_aftermath(_untouched(command, scene, draft, named), place, consent)
-        refuse_shared(scene, allowed)
+        refuse_shared(scene.target, allowed)
         if dry_run:
             return with_aftermath(_report(command, scene, draft, draft.change, named), place, consent)
     elif dry_run:
@@ -139,7 +139,8 @@ class _Writing:
         with locked(site, wait=wait, pycache_prefix=prefix, grafts=self.grafts) as opened:
             notes = recovery_notes(opened.recovered)
             self.said = tuple(Problem(code="recovered", message=note) for note in notes)
-            recorder = Recorder(site, self.command, self.place, self.clock, self.named, self.consent.decisions)
+            decisions = (*self.consent.decisions, *self.allowed.decisions)
+            recorder = Recorder(site, self.command, self.place, self.clock, self.named, decisions)
             if opened.recovered is not None:
                 recorder.recovered(opened, opened.recovered)
             # From here on a signal either stops everything before the first write, or comes too late to matter.
@@ -153,7 +154,7 @@ class _Writing:
         draft = _refuse_loading(draft, self.place, scene, self.consent)
         if draft.blocked or not draft.edits:
             return _untouched(self.command, scene, draft, self.named)
-        refuse_shared(scene, self.allowed)
+        refuse_shared(scene.target, self.allowed)
         self._refuse_moved_tree(scene, draft)
         interruption.raise_if_any("nothing was written")
         commit = self._run(opened, recorder, scene, draft)

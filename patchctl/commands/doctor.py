@@ -25,7 +25,8 @@ from patchctl.commands.examine_state import (
     read_state,
 )
 from patchctl.commands.leftovers import Cleaned, carry_out_cleaning, plan_cleaning
-from patchctl.commands.place import Place
+from patchctl.commands.place import Clock, Place
+from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import open_registry
 from patchctl.commands.selection import select
@@ -52,6 +53,7 @@ class _Room(NamedTuple):
     ground: Ground
     paths: frozenset[str]
     concerned: frozenset[str]
+    target: Target
 
     @property
     def directories(self) -> tuple[str, ...]:
@@ -61,6 +63,7 @@ class _Room(NamedTuple):
 
 def doctor(
     place: Place,
+    clock: Clock,
     *,
     gc: bool = False,
     clean: bool = False,
@@ -72,6 +75,7 @@ def doctor(
 
     Args:
         place: where.
+        clock: when.
         gc: drop stored objects and diffs that nothing names.
         clean: remove leftovers of our own: added files whose distribution is gone, temporary files.
         listed: show every distribution.
@@ -90,6 +94,8 @@ def doctor(
             room = _room(site, environment, registry)
             planned = plan_cleaning(site, room.state, room.directories, clean=clean, collect=gc)
             if planned.anything and not dry_run:
+                given = (("--clean", clean), ("--gc", gc))
+                decisions = tuple(option for option, is_given in given if is_given)
                 planned = carry_out_cleaning(
                     site,
                     room.directories,
@@ -97,6 +103,7 @@ def doctor(
                     collect=gc,
                     wait=wait,
                     pycache_prefix=place.pycache_prefix,
+                    recorder=Recorder(site, "doctor", place, clock, decisions=decisions),
                 )
             cleaned.append(planned)
     rooms = [_room(site, environment, registry) for site in environment.sites]
@@ -126,7 +133,7 @@ def _room(site: str, environment: Environment, registry: Registry | None) -> _Ro
         if set(entry.distributions) & set(known):
             named |= set(entry.distributions)
             paths |= select(registry, entry, target, state.ledger, None).paths() if registry is not None else set()
-    return _Room(site, shelves, state, ground, frozenset(paths), frozenset(named))
+    return _Room(site, shelves, state, ground, frozenset(paths), frozenset(named), target)
 
 
 def _report(
@@ -168,6 +175,7 @@ def _report(
         warnings=(
             *problems,
             *(Problem(code="recovered", message=note) for it in cleaned for note in it.recovered),
+            *(it.unrecorded for it in cleaned if it.unrecorded is not None),
         ),
     )
 
@@ -185,7 +193,7 @@ def _site(room: _Room) -> tuple[SiteView, list[Finding]]:
         *of_distributions(site, room.shelves, found),
         *of_leftovers(site),
         *of_ground(site, room.ground, has_state=state.exists),
-        *of_patched_files(site, room.ground, room.paths),
+        *of_patched_files(room.target, room.ground, room.paths),
         *of_permissions(site, room.ground, state),
         *of_orphans(site, state, room.shelves),
         *of_litter(site, state, room.directories),

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patchctl.commands.diagnosis import Finding, Installed
 from patchctl.errors import TargetError
-from patchctl.model import Distribution
+from patchctl.model import Distribution, Target
 from patchctl.model.paths import path_problem
+from patchctl.target import read_snapshot
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, stand, unchecked_byte_code
 from patchctl.target.kinds import interpreter_problem, shares_base
@@ -54,7 +55,7 @@ def installed(site: str, shelves: Iterable[Shelf], concerned: Collection[str]) -
         kind = None
         if shelf.distribution is not None:
             # The oracle of 300 distributions is read only for those that matter; a RECORD shows without that.
-            has_record = shelf.distribution.record is not None
+            has_record = shelf.distribution.record is not None and shelf.distribution.oracle == "RECORD"
             kind = "record" if has_record else _oracle_kind(site, shelf.distribution)
         installer = shelf.distribution.installer if shelf.distribution is not None else None
         found.append(Installed(shelf.name, shelf.build, installer, kind, shelf.name in concerned))
@@ -117,21 +118,28 @@ def of_ground(site: str, ground: Ground, *, has_state: bool) -> Iterator[Finding
         yield Finding("not-owner", message, remedy, needed=False, site=site)
 
 
-def of_patched_files(site: str, ground: Ground, paths: Collection[str]) -> Iterator[Finding]:
+def of_patched_files(target: Target, ground: Ground, paths: Collection[str]) -> Iterator[Finding]:
     """Say which of the files that patches change cannot be edited, or have other names.
 
     Args:
-        site: absolute.
+        target: the site with its distributions, whose RECORDs say which links are read through.
         ground: what it stands on.
         paths: relative to the site: what the ledger records and the registry's diffs for these builds name.
     """
     inside = [path for path in paths if path_problem(path) is None]
+    site = target.site
     files = stand(site, inside)
-    for file in files:
-        if file.kind != "file":
-            remedy = "install with copies (uv: --link-mode=copy); patchctl does not write through links"
-            message = f"{file.path} is a link, or lies behind one"
-            yield Finding("linked-file", message, remedy, needed=True, site=site, path=file.path)
+    linked = [file.path for file in files if file.kind != "file"]
+    unusable = read_snapshot(target, linked).problems if linked else {}
+    for path in unusable:
+        remedy = "install with copies (uv: --link-mode=copy); patchctl does not write through links"
+        message = f"{path} is a link, or lies behind one, and does not lead to the bytes that RECORD lists for it"
+        yield Finding("linked-file", message, remedy, needed=True, site=site, path=path)
+    usable = [path for path in linked if path not in unusable]
+    if usable:
+        message = f"{len(usable)} of the files that patches change are links to what RECORD lists, as uv can make them"
+        remedy = "nothing: patchctl puts a file in the link's place, and the link back; the cache keeps its bytes"
+        yield Finding("linked-files", message, remedy, needed=False, site=site, path=usable[0])
     shared = [file for file in files if file.kind == "file" and file.names > 1]
     if shared:
         message = f"{len(shared)} of the files that patches change have other names (hard links), as uv and conda make"

@@ -126,7 +126,13 @@ def _marks(place: Place, scene: Scene, paths: tuple[str, ...]) -> Marks:
         mark_below(directory, (name for name in files if name.endswith(".py")), marks)
     for folder in registry_folders(place):
         mark_registry(folder, marks)
-    mark_below(scene.target.site, (path for path in paths if path_problem(path) is None), marks)
+    grafts = scene.target.grafts
+    roots: dict[str, list[str]] = {scene.target.site: []}
+    for path in paths:
+        if path_problem(path) is None:
+            roots.setdefault(grafts.get(path.partition("/")[0], scene.target.site), []).append(path)
+    for root, inside in sorted(roots.items()):
+        mark_below(root, inside, marks)
     return marks
 
 

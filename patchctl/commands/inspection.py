@@ -161,7 +161,9 @@ def _look(work: Work, *, fast: bool, progress: Callable[[int], None]) -> dict[Sp
         if spot is not None:
             algorithms = () if fast else _algorithms(row, patched=path in facts)
             size = row.size if row is not None and row.size is not None else 0
-            wanted[spot.in_site][spot.path] = Wanted(path=spot.path, algorithms=algorithms, size=size)
+            wanted[spot.in_site][spot.path] = Wanted(
+                path=spot.path, algorithms=algorithms, size=size, listed=_provable(row)
+            )
     roots = {True: work.subject.site, False: prefix_of(work.subject.site) or work.subject.site}
     looks: dict[Spot, Look | None] = {}
     for in_site, files in wanted.items():
@@ -185,6 +187,13 @@ def _algorithms(row: Listed | None, *, patched: bool) -> tuple[str, ...]:
     """What must be computed: the listed kind, and sha256 where the ledger or conda may know the bytes."""
     own = () if row is None or unprovable(row) is not None or row.algorithm is None else (row.algorithm,)
     return tuple(dict.fromkeys((*own, *PROVING[:1]))) if patched else own
+
+
+def _provable(row: Listed | None) -> tuple[str, str] | None:
+    """The digest that proves a file's bytes, where it has one."""
+    if row is None or row.algorithm is None or row.digest is None or unprovable(row) is not None:
+        return None
+    return row.algorithm, row.digest
 
 
 def _attributed(

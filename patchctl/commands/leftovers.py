@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from patchctl.commands.change import recovery_notes
 from patchctl.commands.examine_state import Orphan, State, find_orphans, gone_receipts, read_state
-from patchctl.errors import PatchctlError, TransactionError
+from patchctl.commands.recording import Recorder, forgotten
+from patchctl.errors import PatchctlError, Problem, TransactionError
 from patchctl.ledger import LEDGER_PATH, encode_ledger, read_ledger, read_ledger_bytes
 from patchctl.ledger.named import named_hashes
 from patchctl.model import EditKind, FileEdit, LedgerState
 from patchctl.target.catalogue import list_distributions
-from patchctl.transaction import Dropped, LockedSite, find_litter, find_unnamed, locked
+from patchctl.transaction import Commit, Dropped, LockedSite, find_litter, find_unnamed, locked
 
 
 class Cleaned(NamedTuple):
@@ -28,6 +29,7 @@ class Cleaned(NamedTuple):
         dropped: objects and diffs.
         transaction: its id; None: there was none.
         notes: sentences for the operator.
+        unrecorded: why the history does not have it; None: it has.
         recovered: what was found unfinished and settled on the way, in sentences.
     """
 
@@ -37,6 +39,7 @@ class Cleaned(NamedTuple):
     dropped: Dropped = Dropped()
     transaction: str | None = None
     notes: tuple[str, ...] = ()
+    unrecorded: Problem | None = None
     recovered: tuple[str, ...] = ()
 
     @property
@@ -80,20 +83,31 @@ def plan_cleaning(site: str, state: State, directories: tuple[str, ...], *, clea
 
 
 def carry_out_cleaning(
-    site: str, directories: tuple[str, ...], *, clean: bool, collect: bool, wait: float, pycache_prefix: str | None
+    site: str,
+    directories: tuple[str, ...],
+    *,
+    clean: bool,
+    collect: bool,
+    wait: float,
+    pycache_prefix: str | None,
+    recorder: Recorder,
 ) -> Cleaned:
-    """Take away what :func:`plan_cleaning` finds, looked for anew under the lock.
+    """Take away what :func:`plan_cleaning` finds, looked for anew under the lock; ``recorder`` keeps what was done.
 
     Raises:
         PatchctlError: as there; busy; or the transaction failed and was rolled back.
     """
     with locked(site, wait=wait, pycache_prefix=pycache_prefix) as held:
         recovered = recovery_notes(held.recovered)
+        if held.recovered is not None:
+            recorder.recovered(held, held.recovered)
         planned = plan_cleaning(site, read_state(site), directories, clean=clean, collect=False)
-        transaction, notes = _forget(held, site, planned) if planned.edits or planned.receipts else (None, ())
+        if planned.edits or planned.receipts:
+            commit, trouble = _forget(held, site, planned, recorder)
+            planned = planned._replace(transaction=commit.id, notes=commit.notes, unrecorded=trouble)
         litter = held.drop_litter(planned.litter)
         dropped = held.drop_unnamed(named_hashes(site, read_ledger(site))) if collect else Dropped()
-    return planned._replace(litter=litter, dropped=dropped, transaction=transaction, notes=notes, recovered=recovered)
+    return planned._replace(litter=litter, dropped=dropped, recovered=recovered)
 
 
 def _deletion(orphan: Orphan) -> FileEdit:
@@ -110,7 +124,7 @@ def _without(ledger: LedgerState, gone: tuple[str, ...]) -> LedgerState:
     return ledger._replace(receipts=receipts, files=kept)
 
 
-def _forget(held: LockedSite, site: str, planned: Cleaned) -> tuple[str, tuple[str, ...]]:
+def _forget(held: LockedSite, site: str, planned: Cleaned, recorder: Recorder) -> tuple[Commit, Problem | None]:
     ledger = read_ledger(site)
     before, state = read_ledger_bytes(site), _without(ledger, planned.receipts)
     after = encode_ledger(state)
@@ -118,5 +132,6 @@ def _forget(held: LockedSite, site: str, planned: Cleaned) -> tuple[str, tuple[s
         # The ledger's new hash is the commit point, so it must be another one.
         after = encode_ledger(state._replace(last_second=state.last_second + 1))
     kind = EditKind.ADD if before is None else EditKind.MODIFY
-    commit = held.run([*planned.edits, FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=after)])
-    return commit.id, commit.notes
+    edit = FileEdit(path=LEDGER_PATH, kind=kind, before=before, after=after)
+    gone = [receipt for receipt in ledger.receipts if receipt.id in planned.receipts]
+    return recorder.run(held, [*planned.edits, edit], planned.edits, forgotten(gone))

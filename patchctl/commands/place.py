@@ -42,7 +42,8 @@ class Consent(NamedTuple):
         allow_running: files may change under a process that may still be loading them.
         purge_caches: remove what was compiled from the old files.
         cache_user: whose caches; None: those of whoever runs the command.
-        decisions: these and all other options that decide, as they were given, for the history.
+        decisions: these and other options that decide, as they were given, for the history; those of :class:`Allowed`
+            are not among them.
     """
 
     allow_running: bool = False
@@ -66,8 +67,15 @@ class Allowed(NamedTuple):
     editable: bool = False
     base: bool = False
 
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The options by which it was given, for the history."""
+        given = (("--allow-editable", self.editable), ("--allow-base", self.base))
+        return tuple(option for option, is_given in given if is_given)
+
 
 NOTHING_ELSE = Allowed()
+"""The environment's own site, and nothing beyond it."""
 
 
 class Clock(NamedTuple):

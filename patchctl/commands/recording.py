@@ -14,12 +14,12 @@ from patchctl.commands.author import author
 from patchctl.commands.draft import Draft
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.scene import Scene
-from patchctl.errors import Problem
+from patchctl.errors import InterruptedByError, Problem, TransactionError
 from patchctl.ledger import encode_record, next_record_path
 from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex
 from patchctl.model.history import HistoryEntry, HistoryFile, HistoryRecord
 from patchctl.processes import read_moment
-from patchctl.transaction import LockedSite, Recovery, new_transaction_id
+from patchctl.transaction import Commit, LockedSite, Recovery, new_transaction_id
 
 _ID_DIGITS = 32
 
@@ -41,17 +41,44 @@ class Recorder:
 
     def with_record(self, scene: Scene, draft: Draft) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         """Return a draft's edits with the record before the ledger's, the record, and why it is not among them."""
+        return self._with_record(draft.edits, _entries(scene, draft), draft.change.edits)
+
+    def run(
+        self, held: LockedSite, edits: Sequence[FileEdit], files: Sequence[FileEdit], entries: Sequence[HistoryEntry]
+    ) -> tuple[Commit, Problem | None]:
+        """Run a transaction that no draft is behind, with its record.
+
+        Args:
+            held: the locked site.
+            edits: the ledger's last.
+            files: those of them that are about files of the site.
+            entries: what becomes of entries.
+
+        Returns:
+            The commit, and why it is not recorded, where it is not.
+
+        Raises:
+            TransactionError: rolled back, which is recorded then; InterruptedByError: the same.
+        """
+        all_edits, record, trouble = self._with_record(edits, tuple(entries), files)
+        try:
+            commit = held.run(all_edits, transaction=record.transaction)
+        except (TransactionError, InterruptedByError) as error:
+            self.rolled_back(held, record, error.problem.message)
+            raise
+        return commit, None if trouble is None else trouble._replace(code="not-recorded")
+
+    def _with_record(
+        self, edits: Sequence[FileEdit], entries: tuple[HistoryEntry, ...], files: Sequence[FileEdit]
+    ) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         record = self._record(
-            self._transaction_id(draft.edits),
-            "committed",
-            entries=_entries(scene, draft),
-            files=tuple(_file(edit) for edit in draft.change.edits),
+            self._transaction_id(edits), "committed", entries=entries, files=tuple(_file(edit) for edit in files)
         )
         path = next_record_path(self.site, record.transaction)
         if isinstance(path, Problem):
-            return draft.edits, record, path
+            return tuple(edits), record, path
         edit = FileEdit(path=path, kind=EditKind.ADD, before=None, after=encode_record(record))
-        return (*draft.edits[:-1], edit, draft.edits[-1]), record, None
+        return (*edits[:-1], edit, edits[-1]), record, None
 
     def rolled_back(self, held: LockedSite, record: HistoryRecord, reason: str) -> None:
         """Keep that a transaction did not come about."""
@@ -112,11 +139,17 @@ def _entries(scene: Scene, draft: Draft) -> tuple[HistoryEntry, ...]:
     after = {receipt.id: receipt for receipt in draft.state.receipts}
     change, holds = draft.change, draft.state.holds
     entries = [_moved(id_, "applied", after.get(id_)) for id_ in change.applied]
+    entries += [_moved(id_, "adopted", after.get(id_)) for id_ in change.adopted]
     entries += [_moved(id_, "reverted", before.get(id_)) for id_ in change.reverted]
     entries += [_moved(id_, "retired", before.get(id_)) for id_ in change.retired]
     entries += [HistoryEntry(id=id_, what="held", reason=holds[id_].reason) for id_ in change.held]
     entries += [HistoryEntry(id=id_, what="unheld") for id_ in change.unheld]
     return tuple(entries)
+
+
+def forgotten(receipts: Sequence[Receipt]) -> tuple[HistoryEntry, ...]:
+    """Return what the history says of receipts whose distribution is gone."""
+    return tuple(_moved(receipt.id, "forgotten", receipt) for receipt in receipts)
 
 
 def _moved(id_: str, what: str, receipt: Receipt | None) -> HistoryEntry:

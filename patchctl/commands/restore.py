@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patchctl.commands.change import carry_out
-from patchctl.commands.place import Clock, Place
+from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
@@ -20,7 +20,15 @@ from patchctl.verdict import Base, BaseKind, new_base
 
 
 def restore(
-    place: Place, clock: Clock, files: Sequence[str], *, wheel: str, dry_run: bool = False, wait: float = 0.0
+    place: Place,
+    clock: Clock,
+    files: Sequence[str],
+    *,
+    wheel: str,
+    dry_run: bool = False,
+    wait: float = 0.0,
+    consent: Consent = NO_CONSENT,
+    allowed: Allowed = NOTHING_ELSE,
 ) -> Report:
     """Put files back.
 
@@ -31,6 +39,8 @@ def restore(
         wheel: path of the wheel that holds their pristine bytes.
         dry_run: plan only.
         wait: seconds to wait for another patchctl.
+        consent: what the operator allows beyond the usual.
+        allowed: which places beyond the site may be edited.
 
     Raises:
         TargetError: the wheel cannot be read, or is refused.
@@ -58,7 +68,17 @@ def restore(
             bases=bases,
         )
 
-    return carry_out("restore", place, clock, propose, files=files, dry_run=dry_run, wait=wait)
+    return carry_out(
+        "restore",
+        place,
+        clock,
+        propose,
+        files=files,
+        dry_run=dry_run,
+        wait=wait,
+        consent=consent,
+        allowed=allowed,
+    )
 
 
 def _refusal(scene: Scene, path: str) -> Problem | None:
@@ -67,6 +87,10 @@ def _refusal(scene: Scene, path: str) -> Problem | None:
     if problem is not None:
         return Problem(code="cannot-restore", message=f"{path} {problem}", path=path)
     listed = _listed(scene, path)
+    if (directory := scene.target.grafts.get(path.partition("/")[0])) is not None:
+        message = f"{path} belongs to an editable install and lies in {directory}: no wheel shipped it"
+        hint = f"what the tree's own history has: git -C {directory} checkout -- {path}"
+        return Problem(code="editable-install", message=message, hint=hint, path=path)
     if len(listed) == 1:
         return None
     owners = [name for name, found in scene.target.distributions.items() if path in (found.record or {})]

@@ -6,7 +6,7 @@ the one case in which a link there is read through, ``around`` what keeps a file
 """
 
 from patchctl.disk.around import compiled_twin, file_system_of, mount_points
-from patchctl.disk.links import leads_to, link_text, read_linked
+from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
 from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots
@@ -25,6 +25,7 @@ __all__ = [
     "link_text",
     "mark_below",
     "mount_points",
+    "open_linked",
     "open_parent",
     "open_regular",
     "open_root",

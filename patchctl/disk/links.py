@@ -56,6 +56,26 @@ def read_linked(
     return Found(data=data, status=status, xattrs=xattrs, link=link, link_status=link_status)
 
 
+def open_linked(parent: int, name: str, path: str, owners: Collection[int]) -> tuple[int, os.stat_result]:
+    """Return a descriptor for reading of the regular file that the link ``name`` leads to, and its status.
+
+    For a caller who hashes it: what does not have the bytes that are listed is nobody's business. As of
+    :func:`read_linked`, but of any size.
+
+    Args:
+        parent: descriptor of the directory, from ``open_parent``; it stays open.
+        name: one component.
+        path: what messages call the file.
+        owners: uids that the file may belong to, besides root and the caller.
+
+    Raises:
+        NotRegularError: it does not lead to a regular file of such an owner.
+        OSError: the system refused.
+    """
+    fd = _open_through(parent, name, path, {0, os.geteuid(), *owners})
+    return fd, os.fstat(fd)
+
+
 def leads_to(root_fd: Root, path: str, text: str, sha256s: Collection[str], owners: Collection[int]) -> bool:
     """Return whether a link with ``text``, were it at ``path``, would be read through by :func:`read_linked`."""
     try:

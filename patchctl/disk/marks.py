@@ -52,6 +52,8 @@ class Marks:
 def mark_below(root: str, paths: Iterable[str], marks: Marks) -> None:
     """Add the files at ``paths`` (POSIX, relative to the directory ``root``) and every directory on their way.
 
+    Of a link both it and what it leads to count.
+
     Raises:
         OSError: something cannot be looked at.
     """
@@ -66,7 +68,10 @@ def mark_below(root: str, paths: Iterable[str], marks: Marks) -> None:
         marks.add(root, os.fstat(root_fd))
         for path in sorted(wanted):
             try:
-                marks.add(path, os.stat(path, dir_fd=root_fd, follow_symlinks=False))
+                status = os.stat(path, dir_fd=root_fd, follow_symlinks=False)
+                marks.add(path, status)
+                if stat.S_ISLNK(status.st_mode):
+                    marks.add(f"{path}/.", os.stat(path, dir_fd=root_fd))
             except (FileNotFoundError, NotADirectoryError):
                 marks.add(path, None)
     finally:

@@ -40,7 +40,8 @@ class HistoryEntry(NamedTuple):
 
     Attributes:
         id: the entry.
-        what: ``applied``, ``reverted``, ``retired``, ``held`` or ``unheld``.
+        what: ``applied``, ``adopted``, ``reverted``, ``retired``, ``held``, ``unheld`` or ``forgotten`` (its
+            distribution is gone).
         revision: of the entry that was moved; None where only a hold changed.
         diffs: (distribution, sha256 of the diff) of what went in or out.
         reason: of a hold; None otherwise.

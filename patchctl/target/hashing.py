@@ -1,7 +1,7 @@
 """Hashes of many files below one directory, several at a time: what ``verify`` spends its time on.
 
 Whole directories are handed to threads, large files one by one and first: hashlib lets the other threads run. A file is
-never held in memory whole, no link is followed, and nothing is written.
+never held in memory whole, no link is followed but to bytes that are listed, and nothing is written.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, digests_of, open_parent, open_regular
+from patchctl.disk import NotRegularError, digests_of, open_linked, open_parent, open_regular
 from patchctl.model.listing import Look
-from patchctl.target.reading import why_unreadable
+from patchctl.target.reading import is_link, why_unreadable
 
 _LARGE = 8 << 20
 _MOST_THREADS = 8
@@ -27,11 +27,14 @@ class Wanted(NamedTuple):
         path: POSIX, relative to the directory, without ``..``.
         algorithms: digests that are wanted; empty: size and mode alone.
         size: expected, in bytes; it only orders the work.
+        listed: (algorithm, hexadecimal digest) of the bytes that a link in the file's place may lead to; None: a link
+            is no file.
     """
 
     path: str
     algorithms: tuple[str, ...]
     size: int = 0
+    listed: tuple[str, str] | None = None
 
 
 def look_at(root_fd: int, files: Iterable[Wanted], *, progress: Callable[[int], None]) -> dict[str, Look | None]:
@@ -42,20 +45,20 @@ def look_at(root_fd: int, files: Iterable[Wanted], *, progress: Callable[[int], 
         files: what to look at.
         progress: called with expected bytes when they are done, in the caller's thread.
     """
-    groups = _groups(files)
+    groups, owner = _groups(files), os.fstat(root_fd).st_uid
     found: dict[str, Look | None] = {}
     threads = min(_MOST_THREADS, os.cpu_count() or 1)
     hashed = any(wanted.algorithms for _, group in groups for wanted in group)
     if min(len(groups), threads) < _SEVERAL or not hashed:
         for group in groups:
-            found.update(_look(root_fd, group))
+            found.update(_look(root_fd, group, owner))
             progress(_bytes(group))
         return found
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     pool = ThreadPoolExecutor(max_workers=threads)
     try:
-        waiting = {pool.submit(_look, root_fd, group): group for group in groups}
+        waiting = {pool.submit(_look, root_fd, group, owner): group for group in groups}
         for done in as_completed(waiting):
             found.update(done.result())
             progress(_bytes(waiting[done]))
@@ -79,7 +82,7 @@ def _bytes(group: Group) -> int:
     return sum(wanted.size for wanted in group[1])
 
 
-def _look(root_fd: int, group: Group) -> dict[str, Look | None]:
+def _look(root_fd: int, group: Group, owner: int) -> dict[str, Look | None]:
     directory, files = group
     try:
         parent, _ = open_parent(root_fd, f"{directory}/." if directory else ".")
@@ -88,18 +91,36 @@ def _look(root_fd: int, group: Group) -> dict[str, Look | None]:
     except OSError as error:
         return {wanted.path: _unreadable(error) for wanted in files}
     try:
-        return {wanted.path: _look_at(parent, wanted) for wanted in files}
+        return {wanted.path: _look_at(parent, wanted, owner) for wanted in files}
     finally:
         os.close(parent)
 
 
-def _look_at(parent: int, wanted: Wanted) -> Look | None:
+def _look_at(parent: int, wanted: Wanted, owner: int) -> Look | None:
+    name = wanted.path.rpartition("/")[2]
     try:
-        fd, status = open_regular(parent, wanted.path.rpartition("/")[2], wanted.path)
+        fd, status = open_regular(parent, name, wanted.path)
     except FileNotFoundError:
         return None
     except OSError as error:
+        through = wanted.listed is not None and is_link(error)
+        return _look_through(parent, name, wanted, owner) if through else _unreadable(error)
+    return _look_into(fd, status, wanted)
+
+
+def _look_through(parent: int, name: str, wanted: Wanted, owner: int) -> Look:
+    """A link counts as the file where it leads to the very bytes that are listed, as everywhere (decision 0013)."""
+    try:
+        fd, status = open_linked(parent, name, wanted.path, {owner})
+    except OSError as error:
         return _unreadable(error)
+    look = _look_into(fd, status, wanted)
+    if look.problem is None and look.digests and not {wanted.listed} & {*look.digests.items()}:
+        return Look(problem="is a symbolic link whose target does not have the bytes that are listed for it")
+    return look
+
+
+def _look_into(fd: int, status: os.stat_result, wanted: Wanted) -> Look:
     try:
         return Look(size=status.st_size, mode=status.st_mode & 0o7777, digests=digests_of(fd, wanted.algorithms))
     except OSError as error:

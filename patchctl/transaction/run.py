@@ -20,6 +20,7 @@ from patchctl.transaction.causes import remedy
 from patchctl.transaction.compiled import compile_again
 from patchctl.transaction.journal import Journal, Stage, encode_journal
 from patchctl.transaction.names import JOURNAL, is_state, new_transaction_id, undo_path
+from patchctl.transaction.objects import place_objects, write_object
 from patchctl.transaction.opening import OpenSite, drop_tmp, put_state_file, sweep, write_layout
 from patchctl.transaction.preflight import inspect
 from patchctl.transaction.settle import finish, settle
@@ -27,10 +28,8 @@ from patchctl.transaction.signals import Interruption
 from patchctl.transaction.swap import (
     keep_undo,
     make_directories,
-    place_objects,
     put_in_place,
     sync_names,
-    write_object,
     write_temp,
 )
 from patchctl.transaction.unsynced import Unsynced

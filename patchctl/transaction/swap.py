@@ -18,7 +18,6 @@ from patchctl.model.layout import STATE_DIR, object_path
 from patchctl.transaction.files import (
     Looks,
     ensure_directory,
-    exists,
     parent_of,
     put_new,
     remove,
@@ -27,7 +26,7 @@ from patchctl.transaction.files import (
     write_new,
 )
 from patchctl.transaction.journal import JournalEdit
-from patchctl.transaction.names import OBJECTS, TMP, copy_name, is_state, restored_name, temp_name, undo_path
+from patchctl.transaction.names import TMP, copy_name, is_state, restored_name, temp_name, undo_path
 from patchctl.transaction.opening import OpenSite, open_state_directory
 from patchctl.transaction.preflight import changed_meanwhile, read_live
 from patchctl.transaction.unsynced import Unsynced
@@ -58,50 +57,6 @@ def live_state(root: Root, path: str, links: Collection[str] = ()) -> Live:
     if found is None:
         return Live(sha256=None, mode=None)
     return Live(sha256=sha256_hex(found[0]), mode=found[1].st_mode & _PERMISSIONS)
-
-
-def write_object(site: OpenSite, transaction: str, data: bytes, unsynced: Unsynced) -> str | None:
-    """Write ``data`` to be kept under its hash, which is returned; None: it is there and intact, or written already.
-
-    :func:`place_objects` lets it take its name.
-    """
-    sha256 = sha256_hex(data)
-    try:
-        if live_state(site.root, object_path(sha256)).sha256 == sha256:
-            return None
-    except NotRegularError:
-        pass  # replaced, as a damaged one is; a directory in its place makes that fail
-    tmp = open_state_directory(site, (TMP, transaction))
-    try:
-        if exists(tmp, sha256):
-            return None
-        write_new(tmp, sha256, data, site.looks, unsynced.add)
-    finally:
-        os.close(tmp)
-    return sha256
-
-
-def place_objects(site: OpenSite, transaction: str, objects: Iterable[str]) -> None:
-    """Let objects take their names and bring these to the disk, once all are there whole.
-
-    Args:
-        site: the opened site.
-        transaction: whose tmp directory holds them.
-        objects: hashes of what :func:`write_object` wrote, and what is on the disk.
-    """
-    with Unsynced() as directories:
-        tmp = open_state_directory(site, (TMP, transaction))
-        try:
-            for sha256 in sorted(objects):
-                target = open_state_directory(site, (OBJECTS, sha256[:2]), directories.add)
-                try:
-                    os.replace(sha256, sha256, src_dir_fd=tmp, dst_dir_fd=target)
-                    directories.add(target)
-                finally:
-                    os.close(target)
-        finally:
-            os.close(tmp)
-        directories.settle()
 
 
 def make_directories(site: OpenSite, edit: JournalEdit) -> None:
