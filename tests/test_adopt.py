@@ -354,7 +354,8 @@ class TestRefusals:
 
     def test_of_a_file_behind_a_link(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}))
-        (desk.site / ONE).rename(desk.site / "vllm" / "real.py")
+        (desk.site / ONE).unlink()
+        (desk.site / "vllm" / "real.py").write_bytes(LOW)
         (desk.site / ONE).symlink_to("real.py")
         assert code(desk.json("adopt", "low")) == "needs-inspect"
 

@@ -219,8 +219,9 @@ class TestCommit:
     def test_after_a_kill_the_history_says_what_became_of_it(self, desk: Desk, step: str, verb: str) -> None:
         code = (
             "import os, sys; from patchctl.transaction import site as s; real = s.opened\n"
-            "def opened(site, prefix, checkpoint):\n"
-            f"    return real(site, prefix, lambda name: os.kill(os.getpid(), 9) if name == {step!r} else None)\n"
+            "def opened(site, prefix, checkpoint, grafts):\n"
+            f"    kill = lambda name: os.kill(os.getpid(), 9) if name == {step!r} else None\n"
+            "    return real(site, prefix, kill, grafts)\n"
             "s.opened = opened\n"
             "from patchctl.cli import main; sys.argv[0] = 'patchctl'; main()"
         )

@@ -136,12 +136,45 @@ class TestAttribution:
         write(desk.site / name, b"x")
         assert desk.run("verify").code == 0
 
-    def test_a_link_inside_a_package_is_extra_and_in_place_of_a_file_foreign(self, desk: Desk, tmp_path: Path) -> None:
+    def test_a_link_inside_a_package_is_extra_and_to_other_bytes_foreign(self, desk: Desk, tmp_path: Path) -> None:
         (desk.site / "vllm/elsewhere").symlink_to(tmp_path)
-        moved = tmp_path / "engine.py"
-        (desk.site / ENGINE).rename(moved)
-        (desk.site / ENGINE).symlink_to(moved)
-        assert wrong(desk.json("verify")) == {ENGINE: "foreign", "vllm/elsewhere": "extra"}
+        write(tmp_path / "engine.py", LOW)
+        (desk.site / ENGINE).unlink()
+        (desk.site / ENGINE).symlink_to(tmp_path / "engine.py")
+        done = desk.json("verify")
+        assert wrong(done) == {ENGINE: "foreign", "vllm/elsewhere": "extra"}
+        assert "bytes that are listed" in files_of(done)[ENGINE]["reason"]
+
+    @pytest.mark.parametrize("where", ["missing", "directory", "fifo", "writable"])
+    def test_a_link_to_what_no_installer_links_to_is_foreign(self, desk: Desk, tmp_path: Path, where: str) -> None:
+        place = tmp_path / where
+        if where == "directory":
+            place.mkdir()
+        elif where == "fifo":
+            os.mkfifo(place)
+        elif where == "writable":
+            write(place, BASE)
+            place.chmod(0o666)
+        (desk.site / ENGINE).unlink()
+        (desk.site / ENGINE).symlink_to(place)
+        assert wrong(desk.json("verify")) == {ENGINE: "foreign"}
+
+    def test_c02_links_to_the_listed_bytes_are_pristine_and_what_replaces_one_is_ours(
+        self, desk: Desk, tmp_path: Path
+    ) -> None:
+        for path in FILES:
+            write(tmp_path / "cache" / path, (desk.site / path).read_bytes())
+            (desk.site / path).unlink()
+            (desk.site / path).symlink_to(tmp_path / "cache" / path)
+        done = desk.json("verify", "-v")
+        assert done.code == 0
+        assert {path: states(done)[path] for path in FILES} == dict.fromkeys(FILES, "pristine")
+        assert {states(desk.json("verify", "-v", "--fast"))[path] for path in FILES} == {"same-size"}
+        assert desk.run("apply").code == 0
+        assert states(desk.json("verify"))[ENGINE] == "ours"
+        assert desk.run("revert", "--all").code == 0
+        assert (desk.site / ENGINE).is_symlink()
+        assert desk.json("verify").code == 0
 
     def test_what_another_distribution_lists_is_not_extra(self, desk: Desk) -> None:
         install(desk.site, {"vllm/plugin/x.py": b"x"}, name="vllm-plugin", build="1")

@@ -123,15 +123,15 @@ def picture(site: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def litter(site: Path) -> list[str]:
-    """Return whatever a settled transaction must not leave behind."""
+def litter(site: Path, *, recorded: bool = False) -> list[str]:
+    """Return whatever a settled transaction must not leave; ``recorded``: a verb kept that it rolled one back."""
     state = site / ".patchctl"
     left = [str(path.relative_to(site)) for path in site.rglob(".patchctl-*")]
     for path in state.rglob("*") if state.is_dir() else ():
         parts = path.relative_to(state).parts
         # A record is there exactly when its transaction is committed; its directory may stay.
-        recorded = parts[0] == "history" and (len(parts) == 1 or (state / "ledger.json").exists())
-        if not recorded and parts[0] not in {"lock", "format", "ledger.json", "objects", "patches"}:
+        is_record = parts[0] == "history" and (recorded or len(parts) == 1 or (state / "ledger.json").exists())
+        if not is_record and parts[0] not in {"lock", "format", "ledger.json", "objects", "patches"}:
             left.append(str(path.relative_to(site)))
     return left
 
