@@ -245,7 +245,7 @@ def test_top_levels_come_from_record(tmp_path: Path) -> None:
     assert top_levels(target, target.distributions["vllm"]) == ("one.py", "vllm", "vllm_ext")
 
 
-def test_links_fifos_and_huge_files_define_nothing(tmp_path: Path) -> None:
+def test_links_to_other_bytes_fifos_and_huge_files_define_nothing(tmp_path: Path) -> None:
     definition = b"def w(): pass\n"
     site = make_site(
         tmp_path,
@@ -255,7 +255,8 @@ def test_links_fifos_and_huge_files_define_nothing(tmp_path: Path) -> None:
     write(tmp_path / "outside/d.py", definition)
     (site / "vllm/gone.py").unlink()
     (site / "vllm/link.py").unlink()
-    (site / "vllm/link.py").symlink_to(tmp_path / "outside/d.py")
+    write(tmp_path / "outside/other.py", definition + b"# not what RECORD lists\n")
+    (site / "vllm/link.py").symlink_to(tmp_path / "outside/other.py")
     (site / "vllm/fifo.py").unlink()
     os.mkfifo(site / "vllm/fifo.py")
     (site / "vllm/sub").rename(tmp_path / "away")
