@@ -83,7 +83,7 @@ def read(old: bytes, new: bytes, context: int = 3) -> FileDiff | None:
     return file
 
 
-@budget(200, 30_000)
+@budget(200, 6_000)
 @given(REPEATING | TWINS | DISTINCT, CHANGES, END, END, st.integers(1, 4))
 def test_apply_and_revert_is_the_identity(
     rows: list[bytes], changes: Changes, end: bytes, other: bytes, context: int
@@ -94,7 +94,7 @@ def test_apply_and_revert_is_the_identity(
         check_sides(file, old, new)
 
 
-@budget(200, 30_000)
+@budget(200, 6_000)
 @given(DISTINCT, CHANGES, END, END, st.integers(1, 4))
 def test_where_no_line_repeats_before_is_applicable_and_after_is_present(
     rows: list[bytes], changes: Changes, end: bytes, other: bytes, context: int
@@ -124,7 +124,7 @@ def both_sides_are_there(file: FileDiff, report: FitReport) -> bool:
     return False
 
 
-@budget(300, 50_000)
+@budget(300, 10_000)
 @given(st.text("abc", max_size=14), st.text("abc", max_size=14), st.integers(1, 3))
 @example("aab", "ab", 1)
 @example("abab", "ababab", 2)
@@ -138,7 +138,7 @@ def test_undecided_on_its_own_base_is_exactly_where_both_sides_are_there(old: st
         assert report.fit is (Fit.UNDECIDED if both_sides_are_there(file, report) else good)
 
 
-@budget(200, 30_000)
+@budget(200, 6_000)
 @given(REPEATING | TWINS | DISTINCT, CHANGES, st.integers(0, 30), st.integers(0, 30), st.integers(1, 4))
 def test_lines_above_and_below_move_the_places_and_nothing_else(
     rows: list[bytes], changes: Changes, above: int, below: int, context: int
@@ -156,7 +156,7 @@ def test_lines_above_and_below_move_the_places_and_nothing_else(
         assert fits or (above and file.hunks[0].old_start == 1)
 
 
-@budget(200, 30_000)
+@budget(200, 6_000)
 @given(REPEATING | TWINS | DISTINCT, CHANGES, CHANGES, CHANGES, END, st.integers(1, 4))
 def test_on_any_drifted_file_places_are_true_and_nothing_goes_in_twice(
     rows: list[bytes], changes: Changes, drift: Changes, later: Changes, end: bytes, context: int
@@ -168,7 +168,7 @@ def test_on_any_drifted_file_places_are_true_and_nothing_goes_in_twice(
             check_content(file, joined(changed(changed(side, drift, "drift"), later, "later"), end))
 
 
-@budget(200, 50_000)
+@budget(200, 10_000)
 @given(st.binary(max_size=60).map(lambda data: bytes(byte if byte < 250 else 255 for byte in data)))
 @example(b"abcde\xffabxcde\xffaabcde")
 def test_text_of_few_letters_is_judged_right(data: bytes) -> None:
@@ -178,7 +178,7 @@ def test_text_of_few_letters_is_judged_right(data: bytes) -> None:
 SEEDS = [GIT, PLAIN, MAIL + GIT + b"-- \n2.39.5\n"] + [probe.diff for probe in [*FORMS, *WHOLE, *PROSE]]
 
 
-@budget(400, 100_000)
+@budget(400, 20_000)
 @given(st.sampled_from(SEEDS), st.lists(MUTATION, min_size=1, max_size=4), st.integers(0, 2))
 def test_a_damaged_diff_is_refused_or_means_what_it_says(
     data: bytes, mutations: list[tuple[int, int, int, bytes]], strip: int
@@ -191,7 +191,7 @@ def test_a_damaged_diff_is_refused_or_means_what_it_says(
 NAME = st.text(max_size=12) | st.sampled_from(["x.py", "d/e.py", "x y", "a b/a b", "..", "./x", "x.pth", ".git/x"])
 
 
-@budget(200, 50_000)
+@budget(200, 10_000)
 @given(NAME, NAME, st.integers(0, 7))
 def test_a_name_is_refused_or_harmless_and_the_one_the_diff_gives(first: str, second: str, flags: int) -> None:
     pair = [name.encode("utf-8", "surrogatepass") for name in (first, second)]
@@ -208,7 +208,7 @@ def test_the_good_probes_mean_the_same_to_a_second_reader(probe: Works) -> None:
 
 @needs_git
 @needs_patch
-@budget(60, 4_000)
+@budget(60, 2_000)
 @given(REPEATING | TWINS | DISTINCT, CHANGES, st.lists(MUTATION, min_size=1, max_size=2))
 def test_what_a_damaged_diff_makes_is_what_git_or_patch_make_of_it(
     tmp_path: Path, rows: list[bytes], changes: Changes, mutations: list[tuple[int, int, int, bytes]]

@@ -45,6 +45,8 @@ def _spelling_problem(path: str) -> str | None:
 
 
 def _length_problem(path: str) -> str | None:
+    if len(path) <= LONGEST_COMPONENT and path.isascii():
+        return None
     if len(path.encode()) > LONGEST_PATH:
         return f"is longer than {LONGEST_PATH} bytes"
     if any(len(part.encode()) > LONGEST_COMPONENT for part in path.split("/")):

@@ -122,17 +122,24 @@ def difference(row: Answer, tool: str) -> str | None:
     if how == "ours only":
         return _refused_by_patch(row) if tool == "patch" else UNEXPLAINED
     if how == "other bytes":
-        shifted = tool == "git" and row.case.shift != 0
-        return "new line" if shifted else "nearest"
+        if tool == "git" and row.case.shift != 0:
+            return "new line"
+        return "nearest" if _several(row) else UNEXPLAINED
     return _refused(row)
 
 
 def _refused_by_patch(row: Answer) -> str:
     """Why patch refuses what we do."""
-    hunks, rows = row.case.file.hunks, split(row.content or b"")
-    if len(hunks) > 1 and any(occurrences(hunk.old_lines, rows) > 1 for hunk in hunks):
+    hunks = row.case.file.hunks
+    if len(hunks) > 1 and _several(row):
         return "greedy"
     return "tied to an end" if any(hunk.leading != hunk.trailing for hunk in hunks) else UNEXPLAINED
+
+
+def _several(row: Answer) -> bool:
+    """Whether the preimage of a hunk stands at several places."""
+    rows = split(row.content or b"")
+    return any(occurrences(hunk.old_lines, rows) > 1 for hunk in row.case.file.hunks)
 
 
 def _refused(row: Answer) -> str:
