@@ -95,6 +95,30 @@ def test_the_second_time_only_what_may_concern_the_environment_is_read(ground: G
     assert answer(again) == answer(whole)
 
 
+def test_what_a_link_leads_to_counts(ground: Ground, tmp_path: Path) -> None:
+    path = "vllm/m0.py"
+    (ground.site / path).rename(tmp_path / "kept.py")
+    (ground.site / path).symlink_to(tmp_path / "kept.py")
+    ground.glance()
+    assert len(ground.glance().registry.entries) == 2
+    (tmp_path / "kept.py").write_bytes(b"other = 1\n")
+    assert answer(ground.glance()) == answer(gather(ground.place))
+
+
+def test_the_source_tree_of_an_editable_install_counts(ground: Ground, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (ground.site / "vllm").rename(source / "vllm")
+    for info in ground.site.glob("*.dist-info"):
+        shutil.rmtree(info)
+    install(ground.site, {"__editable__.vllm-0.20.0.pth": f"{source}\n".encode()}, build="0.20.0")
+    assert gather(ground.place).target.grafts == {"vllm": str(source)}
+    ground.glance()
+    assert len(ground.glance().registry.entries) == 2
+    (source / "vllm/m0.py").write_bytes(b"other = 1\n")
+    assert answer(ground.glance()) == answer(gather(ground.place))
+
+
 def test_what_changed_a_moment_ago_is_not_relied_on(ground: Ground) -> None:
     ground.glance(later=0)
     assert list(ground.cache.rglob("*")) in ([], [ground.cache / "patchctl"])
