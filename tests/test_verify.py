@@ -159,6 +159,16 @@ class TestAttribution:
         (desk.site / ENGINE).symlink_to(place)
         assert wrong(desk.json("verify")) == {ENGINE: "foreign"}
 
+    @pytest.mark.parametrize("options", [(), ("--distribution", "vllm"), ("--all",)])
+    def test_a_distribution_that_is_recorded_twice_is_no_answer(self, desk: Desk, options: tuple[str, ...]) -> None:
+        install(desk.site, FILES, build="0.20.0")
+        install(desk.site, {"acme/x.py": b"a = 1\n"}, name="acme", build="1.0")
+        diff = make_diff({"acme/x.py": (b"a = 1\n", b"a = 2\n")})
+        add_entry(desk.site.parent / "registry", "acme-one", diff, distribution="acme")
+        done = desk.json("verify", *options)
+        assert done.code == 3, done.out
+        assert "more than once" in done.out
+
     def test_c02_links_to_the_listed_bytes_are_pristine_and_what_replaces_one_is_ours(
         self, desk: Desk, tmp_path: Path
     ) -> None:

@@ -97,10 +97,16 @@ def _named(place: Place) -> tuple[Target, tuple[Subject, ...]]:
         named_by=place.origin,
         also=recorded_distributions if place.distribution is None else lambda _: (),
     )
-    return target, tuple(
+    subjects = [
         Subject(site=target.site, name=name, build=found.build, distribution=found)
         for name, found in target.distributions.items()
-    )
+    ]
+    subjects += [
+        Subject(site=target.site, name=name, build="", distribution=None, reason=problem.message)
+        for name, problem in target.unusable.items()
+        if name not in target.distributions
+    ]
+    return target, tuple(subjects)
 
 
 def _inspected(
