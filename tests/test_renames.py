@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,17 @@ def test_a_rename_that_the_build_carries_is_not_needed(tmp_path: Path) -> None:
     assert (patch["need"], patch["action"]) == ("fixed", "none")
 
 
+@pytest.mark.parametrize("name", ["vllm/__pycache__/old.cpython-311.pyc", "vllm/old.pyc", "vllm/__pycache__/old.py"])
+def test_a_rename_onto_byte_code_is_refused(tmp_path: Path, name: str) -> None:
+    """It would be removed as the compiled form of the name that is gone, and the file with it."""
+    desk = make_desk(tmp_path, move=MOVE.replace(NEW.encode(), name.encode()))
+    before = tree(desk.site)
+    done = desk.run("apply", "move")
+    assert done.code == 3
+    assert "is byte code" in done.err
+    assert tree(desk.site) == before
+
+
 @pytest.mark.parametrize("names", [("vllm/old.py", "numpy/new.py"), ("numpy/core.py", "vllm/new.py")])
 def test_a_rename_stays_within_its_distribution(tmp_path: Path, names: tuple[str, str]) -> None:
     old, new = names
@@ -183,6 +195,77 @@ class TestStacks:
         assert desk.run("check").code == 1, "a-low is due again"
         assert desk.run("revert", "--all").code == 0
         assert tree(desk.site) == before
+
+
+def renamed(old: str, new: str, *modes: str) -> bytes:
+    """A rename alone, from and to any name; with two modes, the change of mode."""
+    mode = "old mode {}\nnew mode {}\n".format(*modes) if modes else ""
+    return f"diff --git a/{old} b/{new}\n{mode}rename from {old}\nrename to {new}\n".encode()
+
+
+BACK = "vllm/back.py"
+UNDOING: dict[str, tuple[bytes, ...]] = {
+    "one renames on what another renamed": (renamed(OLD, NEW), renamed(NEW, BACK)),
+    "the same, and a third takes the name between": (
+        renamed(OLD, NEW),
+        renamed(NEW, BACK),
+        make_diff({NEW: (None, b"shim = 1\n")}),
+    ),
+    "back to the old name": (renamed(OLD, NEW), renamed(NEW, OLD)),
+    "two files change names": (renamed(OLD, BACK), renamed(TOOL, OLD), renamed(BACK, TOOL)),
+    "a renamed file is deleted": (renamed(OLD, NEW), make_diff({NEW: (BASE, None)})),
+    "an added file is deleted": (make_diff({NEW: (None, LOW)}), make_diff({NEW: (LOW, None)})),
+    "a deleted file is added": (make_diff({OLD: (BASE, None)}), make_diff({OLD: (None, BASE)})),
+    "lines there and back": (make_diff({OLD: (BASE, LOW)}), make_diff({OLD: (LOW, BASE)})),
+    "a mode there and back": (
+        MODE,
+        MODE.replace(b"old mode 100644\nnew mode 100755", b"old mode 100755\nnew mode 100644"),
+    ),
+    "a mode back under a new name": (MODE, renamed(TOOL, BACK, "100755", "100644")),
+}
+
+
+class TestUndoing:
+    """Where the entries of a stack undo one another, a file is its original again, and each of them still is in."""
+
+    @pytest.fixture(params=list(UNDOING))
+    def stages(self, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Desk, list[dict[str, tuple[Any, ...]]]]:
+        """The whole stack, and what the site was below each entry."""
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        before = []
+        for number, diff in enumerate(UNDOING[request.param]):
+            before.append(tree(desk.site))
+            add_entry(desk.registry, f"x{number}", diff, requires=[f"x{number - 1}"] if number else [])
+            # what undoes a change looks like a change that the build carries already
+            assert desk.run("apply", f"x{number}", "--despite-fix").code == 0
+        return desk, before
+
+    def test_the_upper_one_uncovers_what_the_lower_one_made(
+        self, stages: tuple[Desk, list[dict[str, tuple[Any, ...]]]]
+    ) -> None:
+        desk, before = stages
+        while len(before) > 1:
+            assert {state(desk, f"x{number}")[0] for number in range(len(before))} == {"applied"}
+            assert desk.run("revert", f"x{len(before) - 1}").code == 0
+            assert timeless(tree(desk.site)) == timeless(before.pop())
+        assert desk.run("revert", "x0").code == 0
+        assert tree(desk.site) == before[0]
+
+    def test_a_lower_one_stays_as_long_as_it_is_needed(
+        self, stages: tuple[Desk, list[dict[str, tuple[Any, ...]]]]
+    ) -> None:
+        desk, before = stages
+        whole = tree(desk.site)
+        assert desk.run("revert", "x0").code == 1
+        assert tree(desk.site) == whole
+        assert desk.run("revert", "--all").code == 0
+        assert tree(desk.site) == before[0]
+
+
+def timeless(found: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Without modification times: what patchctl writes anew has a new one."""
+    return {path: (*facts[:3], facts[-1]) for path, facts in found.items()}
 
 
 class TestModes:

@@ -68,7 +68,7 @@ class FileFact(NamedTuple):
         base_mtime_ns: modification time of the base; None without base.
         created_dirs: directories we made for it, relative to the site, deepest first.
         entries: ids of the entries whose changes are in ``result``, in fold order.
-        result_mode: permission bits after our last patch; None unless our patches change whether it is executable.
+        result_mode: permission bits after our last patch; None where they are those of the base.
     """
 
     path: str
