@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.corpus.tools import environment
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, tree
-from tests.sites import install, make_site
+from tests.sites import Content, install, make_site
+from tests.test_match_differential import needs_git, needs_patch
 
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
 LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
@@ -266,6 +271,48 @@ class TestUndoing:
 def timeless(found: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Without modification times: what patchctl writes anew has a new one."""
     return {path: (*facts[:3], facts[-1]) for path, facts in found.items()}
+
+
+PLANNED: dict[str, tuple[bytes, ...]] = {
+    "a rename": (MOVE,),
+    "a rename with lines and mode": (renamed(OLD, NEW, "100644", "100755") + edited(BASE, LOW).removeprefix(MOVE),),
+    "a mode": (MODE,),
+    "a rename of an executable file": (renamed("vllm/run.py", BACK),),
+    "a rename of an empty file": (renamed("vllm/empty.py", BACK),),
+    "a rename between names with blanks": (renamed("vllm/two words.py", "vllm/moved/three more words.py"),),
+    "an empty file goes and one comes": (
+        b"diff --git a/vllm/empty.py b/vllm/empty.py\ndeleted file mode 100644\nindex e69de29..0000000\n"
+        b"diff --git a/vllm/new.py b/vllm/new.py\nnew file mode 100755\nindex 0000000..e69de29\n",
+    ),
+    "a stack": (renamed(OLD, NEW), renamed(NEW, BACK), make_diff({OLD: (None, b"shim = 1\n")})),
+}
+
+
+@needs_git
+@needs_patch
+@pytest.mark.parametrize("diffs", PLANNED.values(), ids=list(PLANNED))
+def test_what_a_dry_run_prints_makes_the_same_tree(tmp_path: Path, diffs: tuple[bytes, ...]) -> None:
+    desk = make_desk(tmp_path)
+    assert desk.registry is not None
+    (desk.site / OLD).chmod(0o644)
+    for name, data, mode in (("run.py", BASE, 0o755), ("empty.py", b"", 0o644), ("two words.py", BASE, 0o644)):
+        (desk.site / "vllm" / name).write_bytes(data)
+        (desk.site / "vllm" / name).chmod(mode)
+    shutil.rmtree(next(desk.site.glob("*.dist-info")))
+    files = {str(path.relative_to(desk.site)): path.read_bytes() for path in desk.site.rglob("*.py")}
+    modes = {path: (desk.site / path).stat().st_mode & 0o777 for path in files}
+    install(desk.site, {path: Content(data=data, mode=modes[path]) for path, data in files.items()}, build="0.25.1")
+    for number, diff in enumerate(diffs):
+        add_entry(desk.registry, f"x{number}", diff, requires=[f"x{number - 1}"] if number else [])
+    copies = {tool: shutil.copytree(desk.site, tmp_path / tool) for tool in ("git", "patch")}
+    planned = desk.run("apply", "--dry-run").out.encode()
+    assert desk.run("apply").code == 0
+    run = partial(subprocess.run, input=planned, check=True, capture_output=True)
+    run(["git", "apply", "-"], cwd=copies["git"], env=environment(copies["git"]))
+    run(["patch", "-p1", "--batch", "--fuzz=0"], cwd=copies["patch"], env=environment(copies["patch"]))
+    made = timeless(tree(desk.site))
+    assert timeless(tree(copies["git"])) == made
+    assert timeless(tree(copies["patch"])) == made
 
 
 class TestModes:
