@@ -108,6 +108,8 @@ UNSAFE = [
     Bad("the user's start-up module", b"usercustomize.py", "is 'usercustomize'"),
     Bad("a start-up module as a package", b"sitecustomize/__init__.py", "is 'sitecustomize'"),
     Bad("byte code of a start-up module", b"__pycache__/sitecustomize.cpython-311.pyc", "is 'sitecustomize'"),
+    Bad("byte code", b"vllm/__pycache__/x.cpython-311.pyc", "is byte code"),
+    Bad("byte code without a source", b"vllm/x.pyc", "is byte code"),
     Bad("patchctl's own state", b".patchctl/ledger.json", "lies in patchctl's own state"),
     Bad("patchctl's own state in other letters", b".PatchCtl/lock", "lies in patchctl's own state"),
     Bad("a component too long for any file system", b"a" * (LONGEST_COMPONENT + 1), "has a component longer than"),

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from patchctl.model.paths import LONGEST_COMPONENT, LONGEST_PATH, path_problem
 
+BYTE_CODE = "is byte code, which is made from a source and removed when that changes"
+
 
 @pytest.mark.parametrize(
     "path",
@@ -23,6 +25,7 @@ from patchctl.model.paths import LONGEST_COMPONENT, LONGEST_PATH, path_problem
         "vllm/E=16,N=1,device_name=X,dtype=fp8.json",
         "vllm/my_sitecustomize.py",
         "vllm/pth/notes.pth.txt",
+        "vllm/pycache/x.pyc.txt",
         "dist-info/x.py",
         "a" * LONGEST_COMPONENT,
         "~/x",
@@ -74,6 +77,11 @@ def test_an_ordinary_path_has_no_problem(path: str) -> None:
         ("vllm/SiteCustomize.pyc", "is 'sitecustomize', which every interpreter start runs"),
         ("usercustomize.py", "is 'usercustomize', which every interpreter start runs"),
         ("__pycache__/usercustomize.cpython-310.pyc", "is 'usercustomize', which every interpreter start runs"),
+        ("vllm/__pycache__/x.cpython-311.pyc", BYTE_CODE),
+        ("vllm/__pycache__", BYTE_CODE),
+        ("vllm/__PyCache__/x.py", BYTE_CODE),
+        ("vllm/x.pyc", BYTE_CODE),
+        ("vllm/X.PYO", BYTE_CODE),
         ("a" * (LONGEST_COMPONENT + 1), f"has a component longer than {LONGEST_COMPONENT} bytes"),
         ("\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 86, f"has a component longer than {LONGEST_COMPONENT} bytes"),
         ("a/" * (LONGEST_PATH // 2) + "b", f"is longer than {LONGEST_PATH} bytes"),

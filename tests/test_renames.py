@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.corpus.tools import environment
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, tree
-from tests.sites import install, make_site
+from tests.sites import Content, install, make_site
+from tests.test_match_differential import needs_git, needs_patch
 
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
 LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = five\n")
@@ -105,6 +111,17 @@ def test_a_rename_that_the_build_carries_is_not_needed(tmp_path: Path) -> None:
     assert (patch["need"], patch["action"]) == ("fixed", "none")
 
 
+@pytest.mark.parametrize("name", ["vllm/__pycache__/old.cpython-311.pyc", "vllm/old.pyc", "vllm/__pycache__/old.py"])
+def test_a_rename_onto_byte_code_is_refused(tmp_path: Path, name: str) -> None:
+    """It would be removed as the compiled form of the name that is gone, and the file with it."""
+    desk = make_desk(tmp_path, move=MOVE.replace(NEW.encode(), name.encode()))
+    before = tree(desk.site)
+    done = desk.run("apply", "move")
+    assert done.code == 3
+    assert "is byte code" in done.err
+    assert tree(desk.site) == before
+
+
 @pytest.mark.parametrize("names", [("vllm/old.py", "numpy/new.py"), ("numpy/core.py", "vllm/new.py")])
 def test_a_rename_stays_within_its_distribution(tmp_path: Path, names: tuple[str, str]) -> None:
     old, new = names
@@ -183,6 +200,119 @@ class TestStacks:
         assert desk.run("check").code == 1, "a-low is due again"
         assert desk.run("revert", "--all").code == 0
         assert tree(desk.site) == before
+
+
+def renamed(old: str, new: str, *modes: str) -> bytes:
+    """A rename alone, from and to any name; with two modes, the change of mode."""
+    mode = "old mode {}\nnew mode {}\n".format(*modes) if modes else ""
+    return f"diff --git a/{old} b/{new}\n{mode}rename from {old}\nrename to {new}\n".encode()
+
+
+BACK = "vllm/back.py"
+UNDOING: dict[str, tuple[bytes, ...]] = {
+    "one renames on what another renamed": (renamed(OLD, NEW), renamed(NEW, BACK)),
+    "the same, and a third takes the name between": (
+        renamed(OLD, NEW),
+        renamed(NEW, BACK),
+        make_diff({NEW: (None, b"shim = 1\n")}),
+    ),
+    "back to the old name": (renamed(OLD, NEW), renamed(NEW, OLD)),
+    "two files change names": (renamed(OLD, BACK), renamed(TOOL, OLD), renamed(BACK, TOOL)),
+    "a renamed file is deleted": (renamed(OLD, NEW), make_diff({NEW: (BASE, None)})),
+    "an added file is deleted": (make_diff({NEW: (None, LOW)}), make_diff({NEW: (LOW, None)})),
+    "a deleted file is added": (make_diff({OLD: (BASE, None)}), make_diff({OLD: (None, BASE)})),
+    "lines there and back": (make_diff({OLD: (BASE, LOW)}), make_diff({OLD: (LOW, BASE)})),
+    "a mode there and back": (
+        MODE,
+        MODE.replace(b"old mode 100644\nnew mode 100755", b"old mode 100755\nnew mode 100644"),
+    ),
+    "a mode back under a new name": (MODE, renamed(TOOL, BACK, "100755", "100644")),
+}
+
+
+class TestUndoing:
+    """Where the entries of a stack undo one another, a file is its original again, and each of them still is in."""
+
+    @pytest.fixture(params=list(UNDOING))
+    def stages(self, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Desk, list[dict[str, tuple[Any, ...]]]]:
+        """The whole stack, and what the site was below each entry."""
+        desk = make_desk(tmp_path)
+        assert desk.registry is not None
+        before = []
+        for number, diff in enumerate(UNDOING[request.param]):
+            before.append(tree(desk.site))
+            add_entry(desk.registry, f"x{number}", diff, requires=[f"x{number - 1}"] if number else [])
+            # what undoes a change looks like a change that the build carries already
+            assert desk.run("apply", f"x{number}", "--despite-fix").code == 0
+        return desk, before
+
+    def test_the_upper_one_uncovers_what_the_lower_one_made(
+        self, stages: tuple[Desk, list[dict[str, tuple[Any, ...]]]]
+    ) -> None:
+        desk, before = stages
+        while len(before) > 1:
+            assert {state(desk, f"x{number}")[0] for number in range(len(before))} == {"applied"}
+            assert desk.run("revert", f"x{len(before) - 1}").code == 0
+            assert timeless(tree(desk.site)) == timeless(before.pop())
+        assert desk.run("revert", "x0").code == 0
+        assert tree(desk.site) == before[0]
+
+    def test_a_lower_one_stays_as_long_as_it_is_needed(
+        self, stages: tuple[Desk, list[dict[str, tuple[Any, ...]]]]
+    ) -> None:
+        desk, before = stages
+        whole = tree(desk.site)
+        assert desk.run("revert", "x0").code == 1
+        assert tree(desk.site) == whole
+        assert desk.run("revert", "--all").code == 0
+        assert tree(desk.site) == before[0]
+
+
+def timeless(found: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Without modification times: what patchctl writes anew has a new one."""
+    return {path: (*facts[:3], facts[-1]) for path, facts in found.items()}
+
+
+PLANNED: dict[str, tuple[bytes, ...]] = {
+    "a rename": (MOVE,),
+    "a rename with lines and mode": (renamed(OLD, NEW, "100644", "100755") + edited(BASE, LOW).removeprefix(MOVE),),
+    "a mode": (MODE,),
+    "a rename of an executable file": (renamed("vllm/run.py", BACK),),
+    "a rename of an empty file": (renamed("vllm/empty.py", BACK),),
+    "a rename between names with blanks": (renamed("vllm/two words.py", "vllm/moved/three more words.py"),),
+    "an empty file goes and one comes": (
+        b"diff --git a/vllm/empty.py b/vllm/empty.py\ndeleted file mode 100644\nindex e69de29..0000000\n"
+        b"diff --git a/vllm/new.py b/vllm/new.py\nnew file mode 100755\nindex 0000000..e69de29\n",
+    ),
+    "a stack": (renamed(OLD, NEW), renamed(NEW, BACK), make_diff({OLD: (None, b"shim = 1\n")})),
+}
+
+
+@needs_git
+@needs_patch
+@pytest.mark.parametrize("diffs", PLANNED.values(), ids=list(PLANNED))
+def test_what_a_dry_run_prints_makes_the_same_tree(tmp_path: Path, diffs: tuple[bytes, ...]) -> None:
+    desk = make_desk(tmp_path)
+    assert desk.registry is not None
+    (desk.site / OLD).chmod(0o644)
+    for name, data, mode in (("run.py", BASE, 0o755), ("empty.py", b"", 0o644), ("two words.py", BASE, 0o644)):
+        (desk.site / "vllm" / name).write_bytes(data)
+        (desk.site / "vllm" / name).chmod(mode)
+    shutil.rmtree(next(desk.site.glob("*.dist-info")))
+    files = {str(path.relative_to(desk.site)): path.read_bytes() for path in desk.site.rglob("*.py")}
+    modes = {path: (desk.site / path).stat().st_mode & 0o777 for path in files}
+    install(desk.site, {path: Content(data=data, mode=modes[path]) for path, data in files.items()}, build="0.25.1")
+    for number, diff in enumerate(diffs):
+        add_entry(desk.registry, f"x{number}", diff, requires=[f"x{number - 1}"] if number else [])
+    copies = {tool: shutil.copytree(desk.site, tmp_path / tool) for tool in ("git", "patch")}
+    planned = desk.run("apply", "--dry-run").out.encode()
+    assert desk.run("apply").code == 0
+    run = partial(subprocess.run, input=planned, check=True, capture_output=True)
+    run(["git", "apply", "-"], cwd=copies["git"], env=environment(copies["git"]))
+    run(["patch", "-p1", "--batch", "--fuzz=0"], cwd=copies["patch"], env=environment(copies["patch"]))
+    made = timeless(tree(desk.site))
+    assert timeless(tree(copies["git"])) == made
+    assert timeless(tree(copies["patch"])) == made
 
 
 class TestModes:

@@ -14,6 +14,7 @@ LONGEST_PATH = 1024
 """Bytes; leaves room for the site's own path within PATH_MAX."""
 
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
+_BYTE_CODE = (".pyc", ".pyo")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
 
 
@@ -59,6 +60,8 @@ def _meaning_problem(parts: list[str]) -> str | None:
         problem = _component_problem(part)
         if problem is not None:
             return problem
+    if any(part.lower() == "__pycache__" or part.lower().endswith(_BYTE_CODE) for part in parts):
+        return "is byte code, which is made from a source and removed when that changes"
     if parts[0].lower() == ".patchctl":
         return "lies in patchctl's own state"
     return None

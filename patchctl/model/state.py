@@ -71,7 +71,7 @@ class FileFact(NamedTuple):
         base_mtime_ns: modification time of the base; None without base, or where nobody ever saw the base by itself.
         created_dirs: directories we made for it, relative to the site, deepest first.
         entries: ids of the entries whose changes are in ``result``, in fold order.
-        result_mode: permission bits after our last patch; None unless our patches change whether it is executable.
+        result_mode: permission bits after our last patch; None where they are those of the base.
         base_link: the symbolic link that stood there and led to the base; None: a regular file did.
         base_xattrs: extended attributes of the base that a file which brings it back is given: the user's own and the
             access list, never what speaks of owner or privilege.

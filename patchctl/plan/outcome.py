@@ -70,7 +70,7 @@ def new_fact(
         fingerprint=installed.fingerprint if installed is not None else None,
         base=_digest(base.content),
         result=_digest(result),
-        result_mode=_changed_mode(base.content, result),
+        result_mode=_given_mode(base.content, result),
         base_mode=looks.mode,
         base_mtime_ns=looks.mtime_ns,
         base_link=looks.link,
@@ -167,9 +167,9 @@ def swap_of(
     live = site.snapshot.files.get(path)
     before = site.live_content(path)
     after = folded.contents[path] if patched else base.content
-    if before == after or (before and after and before.data == after.data and _changed_mode(before, after) is None):
+    restored = _restored(base, old, after)
+    if _is_there(before, after, None if patched or restored is None else restored.base_mode):
         return None
-    restored = old if not patched and _is_recorded(base, old) else None
     mtime = restored.base_mtime_ns if restored is not None else None
     before_mode = before.mode & _PERMISSIONS if before is not None else None
     before_link = live.link.target if live is not None and live.link is not None else None
@@ -181,7 +181,7 @@ def swap_of(
             after=None,
             before_mode=before_mode,
             before_link=before_link,
-            prune=old.created_dirs if old is not None and not patched else (),
+            prune=old.created_dirs if old is not None else (),
         )
     if before is None or live is None:
         mtime = fresh if mtime is None else mtime
@@ -209,6 +209,30 @@ def swap_of(
         mtime_ns=mtime,
         link=restored.base_link if restored is not None else None,
     )
+
+
+def _restored(base: Base, old: FileFact | None, after: Content | None) -> FileFact | None:
+    """What is recorded of an original that is put back, and with it its time."""
+    if old is None or not _is_recorded(base, old) or base.content is None or after is None:
+        return None
+    same = after.data == base.content.data and after.executable is base.content.executable
+    return old if same else None
+
+
+def _is_there(before: Content | None, after: Content | None, mode: int | None) -> bool:
+    """Whether the file is as wanted already; ``mode``: all of its permission bits, where they are to come back too."""
+    if before is None or after is None:
+        return before is after
+    if before.data != after.data or _changed_mode(before, after) is not None:
+        return False
+    return mode is None or before.mode & _PERMISSIONS == mode
+
+
+def _given_mode(base: Content | None, result: Content | None) -> int | None:
+    """The permission bits of a file that is in, where they are not those of its base."""
+    if base is None or result is None or not (base.mode ^ result.mode) & _PERMISSIONS:
+        return None
+    return result.mode & _PERMISSIONS
 
 
 def _changed_mode(before: Content | None, after: Content | None) -> int | None:

@@ -18,6 +18,12 @@ from patchctl.render.words import changed_mode
 CONTEXT = 3
 """Equal lines shown around a change."""
 
+_PLAIN, _EXECUTABLE = 0o644, 0o755
+"""The two modes that git knows."""
+
+_EMPTY = b"e69de29"
+"""How git names the empty file."""
+
 SMALL = 32
 """Lines on either side up to which two pieces are compared line by line."""
 
@@ -35,20 +41,40 @@ def edits_as_diff(edits: Iterable[FileEdit]) -> bytes:
     """Return one unified diff (bytes, readable by patch(1) with ``-p1``) of all edits, in their order."""
     out = bytearray()
     for edit in edits:
-        mode = changed_mode(edit)
-        if mode is not None:
-            name, bits = edit.path.encode(), 0o755 if mode & OWNER_EXECUTES else 0o644
-            out += b"diff --git a/%s b/%s\nold mode 100%o\nnew mode 100%o\n" % (name, name, bits ^ 0o111, bits)
+        out += _git_header(edit)
         # Lines end at \n alone: a form feed or a lone CR inside a line must not cut it.
         before, after = _lines(edit.before or b""), _lines(edit.after or b"")
         hunks = _grouped(_changes(before, after))
         if hunks:
-            old = b"/dev/null" if edit.before is None else b"a/" + edit.path.encode()
-            new = b"/dev/null" if edit.after is None else b"b/" + edit.path.encode()
+            # patch(1) ends a name at its first blank, unless a tab follows it
+            name = edit.path.encode() + (b"\t" if " " in edit.path else b"")
+            old = b"/dev/null" if edit.before is None else b"a/" + name
+            new = b"/dev/null" if edit.after is None else b"b/" + name
             out += b"--- %b\n+++ %b\n" % (old, new)
         for hunk in hunks:
             out += _hunk(before, after, hunk)
     return bytes(out)
+
+
+def _git_header(edit: FileEdit) -> bytes:
+    """What ``---`` and ``+++`` cannot say: a mode, an executable file that is added, an empty one added or removed."""
+    mode = changed_mode(edit)
+    if mode is not None:
+        bits = _git_mode(mode)
+        extended = b"old mode 100%o\nnew mode 100%o\n" % (bits ^ 0o111, bits)
+    elif edit.before is None and (edit.after == b"" or _git_mode(edit.mode) == _EXECUTABLE):
+        extended = b"new file mode 100%o\n" % _git_mode(edit.mode)
+        extended += b"index 0000000..%b\n" % _EMPTY if edit.after == b"" else b""
+    elif edit.after is None and edit.before == b"":
+        extended = b"deleted file mode 100%o\nindex %b..0000000\n" % (_git_mode(edit.before_mode), _EMPTY)
+    else:
+        return b""
+    name = edit.path.encode()
+    return b"diff --git a/%b b/%b\n%b" % (name, name, extended)
+
+
+def _git_mode(mode: int | None) -> int:
+    return _EXECUTABLE if (mode or 0) & OWNER_EXECUTES else _PLAIN
 
 
 def _lines(data: bytes) -> Sequence[bytes]:

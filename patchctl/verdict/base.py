@@ -83,7 +83,10 @@ def base_of(
     rebuilt = is_rebuilt(fact, fingerprint)
     is_result = live_sha256 == fact.result and _has_mode(live_mode, fact.result_mode)
     if live_sha256 == fact.base and (fact.result_mode is None or _has_mode(live_mode, fact.base_mode)):
-        return Base(kind=BaseKind.LIVE, data=live, mode=live_mode, history=not is_result or rebuilt)
+        if is_result and not rebuilt:
+            # Entries that undo one another all stand in it, though no byte shows; its mode and time may be ours.
+            return Base(kind=BaseKind.RECORDED, data=live, mode=_mode_below(fact, live, live_mode))
+        return Base(kind=BaseKind.LIVE, data=live, mode=live_mode, history=True)
     if is_result:
         below = _under_result(live, live_sha256, fact, recorded_base, listed_sha256, rebuilt=rebuilt)
         return below._replace(mode=_mode_below(fact, live, live_mode))
