@@ -189,7 +189,7 @@ class TestRefusals:
             ("vllm-0.25.1.dist-info/METADATA", "cannot-restore"),
             ("vllm", "cannot-restore"),
             ("vllm/unknown.py", "not-listed"),
-            ("vllm/__pycache__/one.cpython-311.pyc", "not-listed"),
+            ("vllm/__pycache__/one.cpython-311.pyc", "cannot-restore"),
         ],
     )
     def test_of_what_is_no_file_of_the_distribution(self, shop: Shop, path: str, expected: str) -> None:
