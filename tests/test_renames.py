@@ -273,6 +273,33 @@ def timeless(found: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     return {path: (*facts[:3], facts[-1]) for path, facts in found.items()}
 
 
+def test_a_file_takes_its_mode_along_to_a_name_that_is_left_at_the_same_time(tmp_path: Path) -> None:
+    """Whoever must not read it before must not read it afterwards."""
+    desk = make_desk(tmp_path, first=renamed(TOOL, BACK), second=renamed(OLD, TOOL))
+    (desk.site / OLD).chmod(0o600)
+    before = tree(desk.site)
+    assert desk.run("apply").code == 0
+    assert (desk.site / TOOL).read_bytes() == BASE
+    assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o600
+    assert (desk.site / BACK).stat().st_mode & 0o777 == 0o644
+    assert desk.run("check").code == 0
+    assert desk.json("apply").document["transaction"] is None
+    assert desk.run("revert", "--all").code == 0
+    assert tree(desk.site) == before
+
+
+@pytest.mark.parametrize("diff", [MOVE, make_diff({NEW: (None, b"new = 1\n")})], ids=["renamed", "added"])
+def test_what_a_compiled_module_would_shadow_is_not_due_and_keeps_nothing_else_out(tmp_path: Path, diff: bytes) -> None:
+    desk = make_desk(tmp_path, shadowed=diff, mode=MODE)
+    (desk.site / NEW).parent.mkdir()
+    (desk.site / NEW).with_suffix(".abi3.so").write_bytes(b"")
+    assert desk.json("status").patch("shadowed")["action"] == "inspect"
+    done = desk.run("apply")
+    assert done.code == 1
+    assert "is shadowed by new.abi3.so" in done.err
+    assert state(desk, "mode") == ("applied", "none")
+
+
 PLANNED: dict[str, tuple[bytes, ...]] = {
     "a rename": (MOVE,),
     "a rename with lines and mode": (renamed(OLD, NEW, "100644", "100755") + edited(BASE, LOW).removeprefix(MOVE),),

@@ -36,7 +36,7 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
                 continue
             try:
                 file = _read(root_fd, path)
-                problem = _ineffective(root_fd, path, file, beside)
+                problem = _ineffective(root_fd, path, beside)
             except OSError as error:
                 problem = why_unreadable(error)
             if f"{base}/{path}" in mounts:
@@ -50,13 +50,18 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
     return Snapshot(files=files, problems=problems)
 
 
-def _ineffective(root_fd: int, path: str, file: LiveFile | None, beside: dict[str, tuple[str, ...]]) -> str | None:
-    """Say that the source is shadowed by an extension module; ``beside`` keeps each directory's names."""
-    if file is None:
-        return None
+def _ineffective(root_fd: int, path: str, beside: dict[str, tuple[str, ...]]) -> str | None:
+    """Say that the source, there or to be added, is shadowed by an extension module.
+
+    ``beside`` keeps each directory's names.
+    """
     directory = path.rpartition("/")[0]
     if directory not in beside:
-        parent, _ = open_parent(root_fd, path)
+        try:
+            parent, _ = open_parent(root_fd, path)
+        except FileNotFoundError:
+            beside[directory] = ()
+            return None
         try:
             beside[directory] = tuple(os.listdir(parent))
         finally:
