@@ -145,6 +145,18 @@ def test_an_edit_of_the_new_name_comes_back_as_drift(tmp_path: Path) -> None:
     assert tree(desk.site) == before
 
 
+def test_another_file_at_the_old_name_is_said_to_be_one(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=MOVE)
+    desk.run("apply")
+    (desk.site / OLD).write_bytes(b"theirs\n")
+    before = tree(desk.site)
+    patch = desk.json("status").patch("move")
+    assert patch["verdict"] == "drifted"
+    assert patch["reason"] == f"{OLD}: there is another file now, where patchctl took one away"
+    assert desk.run("revert", "move").code == 1
+    assert tree(desk.site) == before
+
+
 def test_after_a_reinstall_of_the_old_name_the_rename_is_lost_and_comes_back(tmp_path: Path) -> None:
     desk = make_desk(tmp_path, move=edited(BASE, LOW))
     desk.run("apply")
