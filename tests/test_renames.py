@@ -491,3 +491,24 @@ class TestHalfARename:
         assert (desk.site / OLD).read_bytes() == LOW
         assert not (desk.site / NEW).exists()
         assert state(desk, "b-low") == ("applied", "none")
+
+
+def test_names_that_entries_pass_on_are_not_taken_for_the_builds_own(tmp_path: Path) -> None:
+    """a -> c, b -> a, c -> b: on the base b is there and c is not, which looks as if the last rename were in."""
+
+    def move(old: str, new: str) -> bytes:
+        return f"diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n".encode()
+
+    site = make_site(tmp_path, {"vllm/a.py": b"a = 1\n", "vllm/b.py": b"b = 1\n"}, build="0.25.1")
+    registry = make_registry(tmp_path / "registry")
+    add_entry(registry, "x1", move("vllm/a.py", "vllm/c.py"))
+    add_entry(registry, "x2", move("vllm/b.py", "vllm/a.py"), requires=["x1"])
+    add_entry(registry, "x3", move("vllm/c.py", "vllm/b.py"), requires=["x2"])
+    desk = Desk(site=site, registry=registry)
+    before = tree(site)
+    assert desk.run("apply").code == 0
+    assert (site / "vllm/b.py").read_bytes() == b"a = 1\n"
+    assert (site / "vllm/a.py").read_bytes() == b"b = 1\n"
+    assert desk.run("check").code == 0
+    assert desk.run("revert", "--all").code == 0
+    assert tree(site) == before
