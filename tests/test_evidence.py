@@ -379,6 +379,40 @@ def test_a_diff_that_removes_a_file_proves_nothing() -> None:
     assert judged(EvidenceItem(diff=removal), files={FILE: b"a\nb\n"}).status is FixStatus.ABSENT
 
 
+MOVED = "pkg/moved/manager.py"
+
+
+def renaming(*, hunks: bool) -> EvidenceItem:
+    git = f"diff --git a/{FILE} b/{MOVED}\nrename from {FILE}\nrename to {MOVED}\n".encode()
+    names = diff_of(BROKEN, FIXED).replace(f"b/{FILE}".encode(), f"b/{MOVED}".encode())
+    return EvidenceItem(file="", diff=git + (names if hunks else b""))
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        ({MOVED: FIXED}, ItemStatus.HOLDS),
+        ({MOVED: BROKEN}, ItemStatus.FAILS),
+        ({FILE: b"from pkg.moved.manager import *\n", MOVED: FIXED}, ItemStatus.HOLDS),
+        ({FILE: BROKEN, MOVED: BROKEN}, ItemStatus.FAILS),
+        ({FILE: FIXED}, ItemStatus.GONE),
+        ({FILE: BROKEN}, ItemStatus.GONE),
+    ],
+    ids=["in it", "not in it", "in it, and a module is left", "not in it, and both are there", "not moved", "neither"],
+)
+def test_of_a_diff_that_renames_what_it_edits_the_new_name_decides(files: dict[str, bytes], status: ItemStatus) -> None:
+    found = {FILE: None, MOVED: None} | files
+    assert judged(renaming(hunks=True), files=found).items[0].status is status
+
+
+def test_a_name_or_a_mode_alone_proves_nothing() -> None:
+    mode = f"diff --git a/{FILE} b/{FILE}\nold mode 100644\nnew mode 100755\n".encode()
+    for item, word in ((renaming(hunks=False), "renames"), (EvidenceItem(file="", diff=mode), "changes its mode")):
+        (finding,) = judged(item, files={FILE: FIXED, MOVED: FIXED}).items
+        assert finding.status is ItemStatus.UNKNOWN
+        assert f"the upstream diff only {word}" in finding.reason
+
+
 def test_a_diff_that_adds_a_file_holds_when_the_file_is_that() -> None:
     addition = b"--- /dev/null\n+++ b/pkg/manager.py\n@@ -0,0 +1,2 @@\n+a\n+b\n"
     assert judged(EvidenceItem(diff=addition), files={FILE: b"a\nb\n"}).status is FixStatus.PROVEN

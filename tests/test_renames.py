@@ -145,6 +145,18 @@ def test_an_edit_of_the_new_name_comes_back_as_drift(tmp_path: Path) -> None:
     assert tree(desk.site) == before
 
 
+def test_another_file_at_the_old_name_is_said_to_be_one(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, move=MOVE)
+    desk.run("apply")
+    (desk.site / OLD).write_bytes(b"theirs\n")
+    before = tree(desk.site)
+    patch = desk.json("status").patch("move")
+    assert patch["verdict"] == "drifted"
+    assert patch["reason"] == f"{OLD}: there is another file now, where patchctl took one away"
+    assert desk.run("revert", "move").code == 1
+    assert tree(desk.site) == before
+
+
 def test_after_a_reinstall_of_the_old_name_the_rename_is_lost_and_comes_back(tmp_path: Path) -> None:
     desk = make_desk(tmp_path, move=edited(BASE, LOW))
     desk.run("apply")
@@ -271,6 +283,33 @@ class TestUndoing:
 def timeless(found: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Without modification times: what patchctl writes anew has a new one."""
     return {path: (*facts[:3], facts[-1]) for path, facts in found.items()}
+
+
+def test_a_file_takes_its_mode_along_to_a_name_that_is_left_at_the_same_time(tmp_path: Path) -> None:
+    """Whoever must not read it before must not read it afterwards."""
+    desk = make_desk(tmp_path, first=renamed(TOOL, BACK), second=renamed(OLD, TOOL))
+    (desk.site / OLD).chmod(0o600)
+    before = tree(desk.site)
+    assert desk.run("apply").code == 0
+    assert (desk.site / TOOL).read_bytes() == BASE
+    assert (desk.site / TOOL).stat().st_mode & 0o777 == 0o600
+    assert (desk.site / BACK).stat().st_mode & 0o777 == 0o644
+    assert desk.run("check").code == 0
+    assert desk.json("apply").document["transaction"] is None
+    assert desk.run("revert", "--all").code == 0
+    assert tree(desk.site) == before
+
+
+@pytest.mark.parametrize("diff", [MOVE, make_diff({NEW: (None, b"new = 1\n")})], ids=["renamed", "added"])
+def test_what_a_compiled_module_would_shadow_is_not_due_and_keeps_nothing_else_out(tmp_path: Path, diff: bytes) -> None:
+    desk = make_desk(tmp_path, shadowed=diff, mode=MODE)
+    (desk.site / NEW).parent.mkdir()
+    (desk.site / NEW).with_suffix(".abi3.so").write_bytes(b"")
+    assert desk.json("status").patch("shadowed")["action"] == "inspect"
+    done = desk.run("apply")
+    assert done.code == 1
+    assert "is shadowed by new.abi3.so" in done.err
+    assert state(desk, "mode") == ("applied", "none")
 
 
 PLANNED: dict[str, tuple[bytes, ...]] = {
@@ -452,3 +491,24 @@ class TestHalfARename:
         assert (desk.site / OLD).read_bytes() == LOW
         assert not (desk.site / NEW).exists()
         assert state(desk, "b-low") == ("applied", "none")
+
+
+def test_names_that_entries_pass_on_are_not_taken_for_the_builds_own(tmp_path: Path) -> None:
+    """a -> c, b -> a, c -> b: on the base b is there and c is not, which looks as if the last rename were in."""
+
+    def move(old: str, new: str) -> bytes:
+        return f"diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n".encode()
+
+    site = make_site(tmp_path, {"vllm/a.py": b"a = 1\n", "vllm/b.py": b"b = 1\n"}, build="0.25.1")
+    registry = make_registry(tmp_path / "registry")
+    add_entry(registry, "x1", move("vllm/a.py", "vllm/c.py"))
+    add_entry(registry, "x2", move("vllm/b.py", "vllm/a.py"), requires=["x1"])
+    add_entry(registry, "x3", move("vllm/c.py", "vllm/b.py"), requires=["x2"])
+    desk = Desk(site=site, registry=registry)
+    before = tree(site)
+    assert desk.run("apply").code == 0
+    assert (site / "vllm/b.py").read_bytes() == b"a = 1\n"
+    assert (site / "vllm/a.py").read_bytes() == b"b = 1\n"
+    assert desk.run("check").code == 0
+    assert desk.run("revert", "--all").code == 0
+    assert tree(site) == before

@@ -57,15 +57,17 @@ def judge_diff(item: EvidenceItem, data: bytes, installed: Installed) -> ItemFin
 def _judge_file(item: EvidenceItem, file: FileDiff, installed: Installed) -> ItemFinding:
     try:
         data = installed.data(file.path)
-        source = installed.data(file.old_path) if file.old_path is not None else None
     except SourceError as error:
         return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=f"{file.path} {error}")
     if data is None:
         return _missing(item, file, installed)
-    if not file.hunks and file.kind is ChangeKind.RENAME:
-        reason = f"{file.path} is there, and the upstream diff only renames it: a name alone proves nothing"
+    if not file.hunks and file.kind in {ChangeKind.RENAME, ChangeKind.MODIFY}:
+        what = "renames it: a name" if file.kind is ChangeKind.RENAME else "changes its mode: that"
+        reason = f"{file.path} is there, and the upstream diff only {what} alone proves nothing"
         return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=reason)
-    fit = judge_fit(file, data, source=source).fit
+    # What is at the old name says nothing: upstream often leaves a module there that imports the new one.
+    moved = file._replace(kind=ChangeKind.MODIFY, old_path=None) if file.kind is ChangeKind.RENAME else file
+    fit = judge_fit(moved, data).fit
     if fit is Fit.PRESENT and file.kind is not ChangeKind.DELETE:
         reason = f"{file.path}: the upstream diff is in it"
         return ItemFinding(item=item, status=ItemStatus.HOLDS, reason=reason)

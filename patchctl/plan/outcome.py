@@ -205,7 +205,7 @@ def swap_of(
         after=after.data,
         before_mode=before_mode,
         before_link=before_link,
-        mode=restored.base_mode if restored is not None else _changed_mode(before, after),
+        mode=restored.base_mode if restored is not None else _new_mode(base.content, before, after),
         mtime_ns=mtime,
         link=restored.base_link if restored is not None else None,
     )
@@ -226,6 +226,15 @@ def _is_there(before: Content | None, after: Content | None, mode: int | None) -
     if before.data != after.data or _changed_mode(before, after) is not None:
         return False
     return mode is None or before.mode & _PERMISSIONS == mode
+
+
+def _new_mode(base: Content | None, before: Content, after: Content) -> int | None:
+    """The permission bits of a file that takes the name of another; those of one that stays as in the diff's words."""
+    given = _given_mode(base, after)
+    if given is not None and base is not None and base.executable is after.executable:
+        # no diff changes these bits: another file, with a mode of its own, was renamed to here
+        return given
+    return _changed_mode(before, after)
 
 
 def _given_mode(base: Content | None, result: Content | None) -> int | None:

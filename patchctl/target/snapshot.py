@@ -61,21 +61,23 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
 
 
 def _ineffective(roots: Roots, path: str, file: LiveFile | None, beside: dict[str, tuple[str, ...]]) -> str | None:
-    """Say that the source is not what Python runs; ``beside`` keeps each directory's names."""
+    """Say that the source, there or to be added, is not what Python runs; ``beside`` keeps each directory's names."""
     directory, _, name = path.rpartition("/")
     if directory not in beside:
         try:
             parent, _ = open_parent(roots, path)
-        except (FileNotFoundError, NotRegularError):
+        except NotRegularError:
+            return None
+        except FileNotFoundError:
+            beside[directory] = ()
             return None
         try:
             beside[directory] = tuple(os.listdir(parent))
         finally:
             os.close(parent)
-    if file is None:
-        compiled = f"{name.removesuffix('.py')}.pyc"
-        sourceless = name.endswith(".py") and compiled in beside[directory]
-        return f"has no source here: there is only {compiled}, and byte code is not patched" if sourceless else None
+    compiled = f"{name.removesuffix('.py')}.pyc"
+    if file is None and name.endswith(".py") and compiled in beside[directory]:
+        return f"has no source here: there is only {compiled}, and byte code is not patched"
     twin = compiled_twin(beside[directory], path)
     return None if twin is None else f"is shadowed by {twin}: a patch on it would not be effective"
 

@@ -95,9 +95,18 @@ def base_of(
     if rebuilt:
         reason = "the build was replaced, and the file is neither what the new RECORD lists nor what patchctl left"
         return Base(kind=BaseKind.FOREIGN, data=None, reason=reason)
-    what = "its mode was changed" if live_sha256 in {fact.base, fact.result} else "the file was edited"
-    gone = "the file is gone" if live is None else f"{what} after patchctl changed it"
-    return Base(kind=BaseKind.FOREIGN, data=None, reason=gone)
+    return Base(kind=BaseKind.FOREIGN, data=None, reason=_edited(live_sha256, fact))
+
+
+def _edited(live_sha256: str | None, fact: FileFact) -> str:
+    """What somebody did to the file after patchctl did."""
+    if live_sha256 is None:
+        return "the file is gone"
+    if live_sha256 in {fact.base, fact.result}:
+        return "its mode was changed after patchctl changed it"
+    if fact.result is None:
+        return "there is another file now, where patchctl took one away"
+    return "the file was edited after patchctl changed it"
 
 
 def _has_mode(live_mode: int, mode: int | None) -> bool:

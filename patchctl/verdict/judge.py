@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
-from patchctl.diff import FileDiff
+from patchctl.diff import ChangeKind, FileDiff
 from patchctl.match import Fit, FitReport
 from patchctl.model import Content, Distribution, pristine, sha256_hex
 from patchctl.verdict.base import BaseKind, is_rebuilt
@@ -237,6 +237,9 @@ def _in_the_build(
     data = site.bases[file.path].data
     digest = None if data is None else sha256_hex(data)
     if pristine(distribution, file.path, digest) is not True:
+        return False
+    if file.kind is ChangeKind.RENAME and on_base is None:
+        # Another entry moves these names about: that a file has the new one says nothing of where it came from.
         return False
     return (on_base or fit_of(file, site.base_content)).fit is Fit.PRESENT
 
