@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, Done, patchctl, tree
+from tests.running import Desk, Done, on_a_terminal, patchctl, tree
 from tests.sites import Content, install, make_site, make_venv_layout, record_row, write
 
 ENGINE, ADDED, CONFIG = "vllm/engine.py", "vllm/added.py", "vllm/configs/E=8,N=14336,device=A100.json"
@@ -48,6 +48,24 @@ def states(done: Done, name: str = "vllm") -> dict[str, str]:
 
 def wrong(done: Done) -> dict[str, str]:
     return {path: state for path, state in states(done).items() if state in {"foreign", "missing", "extra"}}
+
+
+def test_a_terminal_shows_the_first_of_many_and_a_pipe_all(tmp_path: Path) -> None:
+    """A slimmed image lacks hundreds of files: they must not push what is foreign off the screen."""
+    tests = {f"vllm/tests/test_{number:02}.py": b"" for number in range(30)}
+    site = make_site(tmp_path, {"vllm/__init__.py": b"", ENGINE: BASE, **tests})
+    for path in tests:
+        (site / path).unlink()
+    (site / ENGINE).write_bytes(LOW)
+    registry = str(make_registry(tmp_path / "registry"))
+    arguments = ["verify", "--site", str(site), "--registry", registry, "--distribution", "vllm"]
+    piped = patchctl(*arguments).out
+    assert piped.count("state=missing") == 30
+    shown = on_a_terminal(*arguments).decode()
+    assert shown.count("tests/test_") == 20
+    assert "and 10 more: -v lists all" in shown
+    assert f"foreign   {ENGINE}" in shown
+    assert on_a_terminal(*arguments, "-v").decode().count("tests/test_") == 30
 
 
 class TestAttribution:

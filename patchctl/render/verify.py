@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from patchctl.verdict.attribution import NO_HASH, NO_SIZE, OUTSIDE, WRONG, Attribution, FileState
@@ -19,6 +19,9 @@ _STYLES = {
     FileState.OURS: "green",
     FileState.UNCHECKED: "yellow",
 }
+MOST = 20
+"""Files of one state that a terminal shows without ``-v``."""
+
 _QUIET = frozenset({FileState.PRISTINE, FileState.SAME_SIZE, FileState.ABSENT})
 
 
@@ -77,14 +80,29 @@ def verification_lines(found: Verification) -> Iterator[tuple[str, str, int]]:
         if check.oracle is None:
             yield f"cannot be verified: {check.reason}", "yellow", 4
             continue
-        for file in _shown(check, found):
-            yield _line(file), _STYLES.get(file.state, ""), 4
+        yield from _file_lines(_shown(check, found), most=None if found.listed else MOST)
         yield _sum(check), "", 4
     fine = sum(1 for check in found.checks if check.oracle is not None and not check.of(*WRONG))
     if len(found.checks) > 1:
         yield f"{fine} of {len(found.checks)} distributions are as they should be", "bold", 0
     if found.fast:
         yield SIZES_ONLY, "yellow", 0
+
+
+def _file_lines(files: Sequence[Attribution], most: int | None) -> Iterator[tuple[str, str, int]]:
+    """One line a file, for each state the first ``most``: a slimmed image would fill the screen with what it lacks."""
+    shown = dict.fromkeys(FileState, 0)
+    for file in files:
+        shown[file.state] += 1
+        if most is None or shown[file.state] <= most:
+            yield _line(file), _STYLES.get(file.state, ""), 4
+    for state, count in shown.items():
+        if most is not None and count > most:
+            yield (
+                f"{state.value:<10}and {count - most} more: -v lists all, and so does a pipe",
+                _STYLES.get(state, ""),
+                4,
+            )
 
 
 def _line(file: Attribution) -> str:
