@@ -85,6 +85,7 @@ def test_of_twenty_at_once_one_applies_and_all_others_say_nothing_to_do_or_busy(
     assert desk.run("verify").code == 0
     assert sorted(path.name for path in (desk.site / ".patchctl").iterdir()) == [
         "format",
+        "history",
         "ledger.json",
         "lock",
         "objects",

@@ -30,12 +30,16 @@ from tests.transaction_tree import do_not_wait_for_the_disk, in_child
 pytestmark = pytest.mark.slow
 
 ANNOUNCED = CHANGING | {"open", "os.listdir", "os.scandir", "os.getxattr", "os.listxattr", "os.removexattr"}
-WRAPPED = ("stat", "lstat", "fstat", "readlink", "access", "statvfs", "read", "write", "fsync", "close")
+WRAPPED = ("stat", "lstat", "fstat", "readlink", "access", "fstatvfs", "read", "write", "fsync", "close")
 """Calls that no audit hook hears of."""
 
 RECOVERY_KILLS = 10
-STRIDE = 1 if LONG else 3
-"""How many stop points share one recovery that is killed ten times; each has its recovery, checked, in any case."""
+STOPS = 170
+"""Stop points of one verb: every call that changes something or waits for the disk, and as many others as are missing,
+evenly spaced. A long run stops at every call there is."""
+
+LOOKING = {"open to read", "os.listdir", "os.scandir", "os.getxattr", "os.listxattr", "os.read", "os.close"}
+LOOKING |= {"os.stat", "os.lstat", "os.fstat", "os.readlink", "os.access", "os.fstatvfs"}
 
 PATHS = ("vllm/one.py", "vllm/two.py", "vllm/three.py")
 
@@ -111,37 +115,24 @@ def die_at(number: int) -> Callable[[int, str], None]:
 def calls_of(action: Callable[[], object]) -> list[str]:
     """Return the names of all calls that ``action`` makes, in order; it is done, in a child."""
     reading, writing = os.pipe()
-    write = os.write
-
-    def count() -> None:
-        names: list[str] = []
-        watch(lambda _number, name: names.append(name))
-        action()
-        told = "\n".join(names).encode()
-        while told:
-            told = told[write(writing, told[:4096]) :]
-        # A child that forgets to be asked is no proof.
-        assert names
-
-    pid_code = _drained(count, reading, writing)
-    assert pid_code[0] == 0
-    return pid_code[1].decode().split("\n")
-
-
-def _drained(action: Callable[[], None], reading: int, writing: int) -> tuple[int, bytes]:
-    """Run ``action`` in a child and read what it writes while it does: a pipe holds 64 KiB."""
     pid = os.fork()
     if pid == 0:
+        code = 99
         try:
-            os.close(reading)
+            write, names = os.write, list[str]()
+            watch(lambda _number, name: names.append(name))
             action()
-        except BaseException:
-            os._exit(99)
-        os._exit(0)
+            told = "\n".join(names).encode()
+            while told:
+                told = told[write(writing, told) :]
+            code = 0
+        finally:
+            os._exit(code)
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
-        told = stream.read()
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), told
+        found = stream.read().decode().split("\n")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return found
 
 
 def killed_at(number: int, action: Callable[[], object]) -> bool:
@@ -167,22 +158,38 @@ def look(desk: Desk) -> Picture:
 
 def untimed(picture: Picture) -> Picture:
     """Without the modification times of what is patched: every apply gives a new one."""
-    files = {
-        path: (*facts[:3], None, facts[4]) if path in PATHS else facts for path, facts in picture.files.items()
-    }
+    files = {path: (*facts[:3], None, facts[4]) if path in PATHS else facts for path, facts in picture.files.items()}
     return Picture(files=files, ledger=picture.ledger)
 
 
-def kill_recovery(desk: Desk, number: int) -> tuple[int, int]:
-    """Kill ten recoveries, one after the other, each somewhere else; return how many died and how many were done.
+def stop_points(names: list[str]) -> list[int]:
+    """Return the numbers of the calls, from the lock on, before which to kill."""
+    held = range(names.index("fcntl.flock") + 1, len(names) + 1)
+    changing = [number for number in held if names[number - 1] not in LOOKING]
+    looking = [number for number in held if names[number - 1] in LOOKING]
+    wanted = len(looking) if LONG else max(STOPS - len(changing), 20)
+    spread = [looking[pick * len(looking) // wanted] for pick in range(wanted)]
+    return sorted([*changing, *spread])
 
-    The places are spread over all calls of a recovery, and shift from stop point to stop point. A recovery that is
-    further than its place when it ends is repeated from what it left, where the next has little or nothing to do.
+
+def kill_recovery(desk: Desk, killed: Path) -> int:
+    """Kill ten recoveries one after the other, each further on; return how many had to begin from the first kill again.
+
+    A recovery that finds most of it done has fewer calls and may end before its place; then the tree is made anew.
     """
-    died = 0
+    site = desk.site
+    shutil.rmtree(killed, ignore_errors=True)
+    shutil.copytree(site, killed, symlinks=True)
+    total = len(calls_of(lambda: recover(str(site))))
+    fresh(killed, site)
+    again = 0
     for kill in range(RECOVERY_KILLS):
-        died += killed_at(3 + (kill * 37 + number * 11) % 180, lambda: recover(str(desk.site)))
-    return died, RECOVERY_KILLS - died
+        place = 1 + kill * (total - 1) // (RECOVERY_KILLS - 1)
+        if not killed_at(place, lambda: recover(str(site))):
+            again += 1
+            fresh(killed, site)
+            assert killed_at(place, lambda: recover(str(site)))
+    return again
 
 
 @pytest.mark.parametrize("verb", [("apply",), ("revert", "--all")], ids=["apply", "revert"])
@@ -199,37 +206,31 @@ def test_c33_a_kill_before_any_call_leaves_all_old_or_all_new(
     assert new != old
     fresh(begun, site)
     names = calls_of(lambda: desk.run(*verb))
-    first = names.index("fcntl.flock")
     tally = Tally(stops=Counter(), ends=Counter(), recoveries=Counter())
-    for number in range(first + 1, len(names) + 1):
+    for number in stop_points(names):
         fresh(begun, site)
         if not killed_at(number, lambda: desk.run(*verb)):
-            continue  # a run may read a directory fewer than the one that was counted
+            continue  # the last call of all may be one that only the count made
         tally.stops[names[number - 1]] += 1
-        if number % STRIDE == 0:
-            died, done = kill_recovery(desk, number)
-            tally.recoveries.update(died=died, done=done)
+        tally.recoveries.update(killed=RECOVERY_KILLS, again=kill_recovery(desk, tmp_path / "killed"))
         assert in_child(lambda: recover(str(site))) == 0
         found = look(desk)
         is_old, is_new = found == old, untimed(found) == untimed(new)
         assert is_old or is_new, f"mixed after call {number}, {names[number - 1]}"
         assert litter(desk) == [], f"litter after call {number}, {names[number - 1]}"
         tally.ends["all old" if is_old else "all new"] += 1
-    told = figures(verb[0], tally)
-    request.config.stash.setdefault(TABLES, []).extend(told)
-    assert tally.stops.total() >= 300
+    request.config.stash.setdefault(TABLES, []).extend(figures(verb[0], tally, len(names)))
+    assert tally.stops.total() >= 150
     assert set(tally.ends) == {"all old", "all new"}
 
 
-def figures(verb: str, tally: Tally) -> list[str]:
+def figures(verb: str, tally: Tally, calls: int) -> list[str]:
     """Return what was done, as lines for the end of the run."""
     kinds = ", ".join(f"{name} {count}" for name, count in sorted(tally.stops.items()))
     ends = ", ".join(f"{count} {name}" for name, count in sorted(tally.ends.items()))
-    shared = "every stop point" if STRIDE == 1 else f"every {STRIDE}rd stop point (LONG_TESTS=1: every one)"
     kills = tally.recoveries
     return [
-        f"C33 {verb}: SIGKILL at {tally.stops.total()} stop points: {ends}, 0 mixed, 0 with litter",
-        f"C33 {verb}: {RECOVERY_KILLS} kills during recovery of {shared}: {kills['died']} died, "
-        f"{kills['done']} had ended before",
+        f"C33 {verb}: SIGKILL at {tally.stops.total()} stop points of {calls} calls: {ends}, 0 mixed, 0 with litter",
+        f"C33 {verb}: {kills['killed']} kills during recovery, {RECOVERY_KILLS} for each stop point",
         f"C33 {verb}: stopped before {kinds}",
     ]
