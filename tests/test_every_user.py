@@ -25,6 +25,8 @@ LOW = BASE.replace(b"line_5 = 1\n", b"line_5 = 5\n")
 HIGH = BASE.replace(b"line_25 = 1\n", b"line_25 = 25\n")
 FILES = {"vllm/__init__.py": b"", ENGINE: BASE, LOST: BASE}
 
+pytestmark = pytest.mark.slow
+
 READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps"]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
@@ -32,11 +34,14 @@ VERBS: dict[str, list[str]] = {
     "revert": ["revert", "a-low"],
     "hold": ["hold", "b-high", "--reason", "x"],
     "unhold": ["unhold", "c-held"],
-    "retire": ["retire", "a-low", "--force"],
+    "retire": ["retire", "a-low"],
     "restore": ["restore", LOST, "--from", "{wheel}"],
 }
 NOTHING_DUE = {"recover", "adopt"}
 """Writers that have nothing to write on this desk, which is no reason to complain."""
+
+REFUSED_ANYWHERE = {"retire"}
+"""No fix of the entry is proven, which is said first and to everybody."""
 
 READ_ONLY = "mount --bind {site} {site} && mount -o remount,bind,ro {site}"
 
@@ -101,7 +106,7 @@ def test_c37_who_cannot_write_is_told_why_and_what_to_do(
     if verb in WRITERS and verb not in NOTHING_DUE:
         assert done.code == 1, done.err
         assert "error: " in done.err
-        assert cause in done.err
+        assert cause in done.err or verb in REFUSED_ANYWHERE
         assert "\n\nhint: " in done.err
     assert tree(desk.site, but=()) == before
 
@@ -112,9 +117,9 @@ def test_c37_root_under_umask_077_does_as_always_and_locks_nobody_out(desk: Desk
         pytest.skip("only root can become another user")
     done = umask_077(desk, arguments_of(verb, desk))
     assert "Traceback" not in done.out + done.err
-    assert done.code in {0, 1}
+    assert done.code in ({0, 1, 3} if verb == "ps" else {0, 1})  # somebody's process may be closed even to root
     if verb in WRITERS:
-        assert done.code == 0, done.err
+        assert done.code == (1 if verb in REFUSED_ANYWHERE else 0), done.err
     closed = [
         path
         for path in desk.site.rglob("*")
