@@ -43,7 +43,8 @@ def take_inodes(where: Path, left: int) -> None:
 
 def apply_while_it_fills(desk: Desk, monkeypatch: pytest.MonkeyPatch, *, pages: int, inodes: int | None) -> Any:
     """Run ``apply``; right after the last look at the free space nothing but this is left of it."""
-    look, where, done = os.fstatvfs, desk.site.parent, []
+    look, where = os.fstatvfs, desk.site.parent
+    done: list[int] = []
 
     def look_and_lose(directory: int) -> os.statvfs_result:
         found = look(directory)
