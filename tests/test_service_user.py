@@ -94,7 +94,7 @@ def test_c32_and_where_something_is_due_it_is_refused_before_any_write(desk: Des
         done = in_mount_namespace(READ_ONLY.format(site=desk.site), *verb, desk=desk)
         assert done.code == 1
         assert "Read-only file system" in done.err
-        assert "hint: mount it read-write" in done.err
+        assert "hint: the file system is read-only: mount it read-write" in done.err
     assert {path: it for path, it in tree(desk.site, but=()).items() if path != "vllm"} == {
         path: it for path, it in before.items() if path != "vllm"
     }
