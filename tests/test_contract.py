@@ -286,7 +286,7 @@ def test_exit_codes_are_those_of_the_contract() -> None:
     assert set(EXIT_CODES) == set(Outcome)
 
 
-def test_an_open_journal_is_4_on_a_read_only_tree_too(desk: Desk) -> None:
+def test_c31_an_open_journal_is_4_on_a_read_only_tree_too(desk: Desk) -> None:
     open_journal(desk)
     before = tree(desk.site, but=())
     for path in sorted(desk.site.rglob("*"), reverse=True):

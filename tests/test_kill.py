@@ -91,7 +91,7 @@ def litter(desk: Desk) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", [("apply",), ("revert", "--all")], ids=["apply", "revert"])
-def test_sigkill_at_every_step_leaves_all_old_or_all_new(desk: Desk, verb: tuple[str, ...]) -> None:
+def test_c19_sigkill_at_every_step_leaves_all_old_or_all_new(desk: Desk, verb: tuple[str, ...]) -> None:
     undo = ("revert", "--all") if verb == ("apply",) else ("apply",)
     if verb != ("apply",):
         assert desk.run("apply").code == 0
@@ -135,7 +135,7 @@ def same(found: dict[str, tuple[Any, ...]], expected: dict[str, tuple[Any, ...]]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_before_the_commit_rolls_back(desk: Desk, sent: signal.Signals) -> None:
+def test_c31_a_signal_before_the_commit_rolls_back(desk: Desk, sent: signal.Signals) -> None:
     before = tree(desk.site)
     codes = []
     for number in range(1, 400, 7):

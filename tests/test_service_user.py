@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.namespaces import in_mount_namespace
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, tree
 from tests.sites import make_site, tree_state
+from tests.test_kill import in_child, kill_at
 from tests.users import as_service_user, open_the_way
 
 ENGINE, ADDED = "vllm/engine.py", "vllm/new/added.py"
@@ -92,7 +94,7 @@ def test_c32_and_where_something_is_due_it_is_refused_before_any_write(desk: Des
         done = in_mount_namespace(READ_ONLY.format(site=desk.site), *verb, desk=desk)
         assert done.code == 1
         assert "Read-only file system" in done.err
-        assert "mount it read-write" in done.err
+        assert "hint: the file system is read-only: mount it read-write" in done.err
     assert {path: it for path, it in tree(desk.site, but=()).items() if path != "vllm"} == {
         path: it for path, it in before.items() if path != "vllm"
     }
@@ -105,3 +107,18 @@ def test_c32_a_tree_without_write_permission_is_the_same_for_others(desk: Desk) 
     assert done.code == 0
     assert "nothing to do" in done.out
     assert tree_state(desk.site) == before
+
+
+def test_c31_an_open_journal_is_4_on_a_read_only_mount_too_and_stays(desk: Desk) -> None:
+    before = tree(desk.site)
+    assert in_child(desk, ["apply"], kill_at(70, signal.SIGKILL)) == -signal.SIGKILL
+    assert (desk.site / ".patchctl/journal.json").exists()
+    left = tree(desk.site, but=())
+    for verb in ("check", "status", "apply", "recover"):
+        done = in_mount_namespace(READ_ONLY.format(site=desk.site), verb, desk=desk)
+        assert done.code in ({4} if verb in {"check", "status"} else {1, 4}), verb
+        assert "hint: " in done.out + done.err or "patchctl recover" in done.out + done.err
+        assert "Traceback" not in done.err
+        assert tree(desk.site, but=()) == left
+    assert desk.run("recover").code == 0
+    assert tree(desk.site) == before

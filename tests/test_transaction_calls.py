@@ -107,7 +107,7 @@ def fail() -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-def test_a_kill_before_any_call_leaves_all_old_or_all_new(start: Path, tmp_path: Path) -> None:
+def test_c19_a_kill_before_any_call_leaves_all_old_or_all_new(start: Path, tmp_path: Path) -> None:
     site = fresh(start, tmp_path / "site")
     total = number_of_calls(site, lambda: run(site, few_edits()))
     old, new = picture(start), picture(site)
@@ -130,7 +130,7 @@ def test_a_kill_before_any_call_leaves_all_old_or_all_new(start: Path, tmp_path:
 
 
 @pytest.mark.parametrize("undo", ["kept", "lost"])
-def test_a_recovery_killed_before_any_call_is_done_by_the_next_one(start: Path, tmp_path: Path, undo: str) -> None:
+def test_c19_a_recovery_killed_before_any_call_is_done_by_the_next_one(start: Path, tmp_path: Path, undo: str) -> None:
     site = tmp_path / "site"
 
     def half_done() -> None:

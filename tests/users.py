@@ -53,6 +53,7 @@ def _import_everything(arguments: tuple[str, ...]) -> None:
     for module in pkgutil.walk_packages(patchctl_package.__path__, "patchctl."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    "".encode("cp437")  # the codec of zip archives, which a service user may not be able to load later
     where = arguments[arguments.index("--site") :]
     for verb in ("status", "verify", "doctor"):
         patchctl(verb, *where)
