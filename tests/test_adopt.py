@@ -88,6 +88,18 @@ class TestALostLedger:
         assert desk.run("revert", "--all").code == 0
         assert timeless(desk) == pristine
 
+    def test_is_rebuilt_as_the_hint_says_where_it_is_damaged(self, tmp_path: Path) -> None:
+        desk = make_desk(tmp_path, low=make_diff({"vllm/hint.py": (None, b"new = 1\n")}))
+        assert desk.run("apply").code == 0
+        (desk.site / ".patchctl/ledger.json").write_bytes(b"{")
+        done = desk.json("adopt")
+        assert done.code == 3
+        assert "move it away: patchctl adopt" in done.document["errors"][0]["hint"]
+        (desk.site / ".patchctl/ledger.json").rename(tmp_path / "damaged.json")
+        assert desk.run("adopt").code == 0
+        assert desk.run("revert", "--all").code == 0
+        assert not (desk.site / "vllm/hint.py").exists()
+
     def test_is_rebuilt_from_renames_too(self, tmp_path: Path) -> None:
         move = b"diff --git a/vllm/gone.py b/vllm/moved/here.py\n"
         move += b"rename from vllm/gone.py\nrename to vllm/moved/here.py\n"

@@ -140,6 +140,14 @@ class TestSees:
         assert doctor(desk, "--gc").code == 3
         assert tree(desk.site, but=()) == before
 
+    @pytest.mark.parametrize("damage", ["missing", "damaged"])
+    def test_originals_that_a_revert_could_not_give_back(self, desk: Desk, damage: str) -> None:
+        assert desk.run("apply").code == 0
+        for stored in (desk.site / ".patchctl/objects").glob("*/*"):
+            stored.unlink() if damage == "missing" else stored.write_bytes(b"damaged")
+        finding = findings(doctor(desk))["lost-original"]
+        assert (finding["needed"], finding["path"]) == (True, ENGINE)
+
     def test_state_that_a_service_user_could_not_read(self, desk: Desk) -> None:
         assert desk.run("apply").code == 0
         (desk.site / ".patchctl/objects").chmod(0o700)
@@ -308,6 +316,30 @@ class TestClean:
         assert tree(desk.site, but=()) == before
         assert desk.run("check").code == 0
 
+    @pytest.mark.parametrize("trouble", ["gone", "unreadable", "nameless", "renamed"])
+    def test_nothing_is_touched_where_only_the_metadata_is_lost(self, desk: Desk, trouble: str) -> None:
+        """A slimmed image, an interrupted upgrade: the package is there, and may import what the patch added."""
+        assert desk.run("apply").code == 0
+        (info,) = desk.site.glob("*.dist-info")
+        if trouble == "gone":
+            shutil.rmtree(info)
+        elif trouble == "renamed":
+            info.rename(desk.site / "~llm-0.25.1.dist-info")
+        else:
+            (info / "METADATA").write_bytes(b"\xff\x00" if trouble == "unreadable" else b"Metadata-Version: 2.1\n")
+        before = tree(desk.site, but=())
+        done = doctor(desk, "--clean", "--gc")
+        assert findings(done)["lost-metadata"]["path"] == ENGINE
+        assert not {"orphaned-file", "orphaned-receipts"} & set(findings(done))
+        assert tree(desk.site, but=()) == before
+
+    def test_metadata_without_a_name_speaks_for_what_was_only_added_too(self, desk: Desk) -> None:
+        assert desk.run("apply", "b-adds").code == 0
+        (info,) = desk.site.glob("*.dist-info")
+        (info / "METADATA").unlink()
+        assert doctor(desk, "--clean").document["diagnosis"]["removed"] == []
+        assert (desk.site / ADDED).is_file()
+
     def test_litter_of_dead_transactions_goes_and_nothing_like_it(self, desk: Desk) -> None:
         assert desk.run("apply").code == 0
         ours = [f"vllm/.patchctl-{'a' * 32}-0.tmp", f"vllm/new/.patchctl-{'b' * 32}-12.undo", ".patchctl-probe.tmp"]
@@ -374,6 +406,7 @@ class TestCollect:
         kept = self.stored(desk)
         assert desk.run("doctor", "--gc").code == 3
         assert self.stored(desk) == kept
+        assert "unreadable-ledger" in needed(doctor(desk)), "and a look alone has its page all the same"
 
     def test_names_that_are_not_ours_stay_and_links_are_not_followed(self, desk: Desk, tmp_path: Path) -> None:
         assert desk.run("hold", "a-low", "--reason", "x").code == 0

@@ -131,7 +131,9 @@ class TestAnEditedFile:
         assert tree_state(desk.site) == before
 
     def test_that_nobody_edited_comes_back_as_it_was(self, desk: Desk) -> None:
-        assert desk.run("revert", "--all", "--keep-edits").code == 0
+        done = desk.json("revert", "--all", "--keep-edits")
+        assert done.code == 0
+        assert "somebody else" not in str(done.document["notes"]), "nobody wrote anything into it"
         assert (desk.site / ONE).read_bytes() == BASE
         assert (desk.site / ONE).stat().st_mtime == MTIME
 

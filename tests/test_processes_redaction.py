@@ -36,6 +36,10 @@ SECRET = "s3cr3t-V4lue"
         [f"hf_{SECRET.replace('-', '')}"],
         [f"sk-{SECRET}"],
         ["--credentials", SECRET],
+        ["python", "-c", f"import os; os.environ['HF_TOKEN']='{SECRET}'"],
+        ["--data", f'{{\\"token\\":\\"{SECRET}\\"}}'],
+        ["-H", f"Cookie: a=1; session={SECRET}"],
+        [f"https://host/blob?sig={SECRET}&a=1"],
         ["--" + "x" * 120 + "-key", SECRET],
     ],
 )

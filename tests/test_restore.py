@@ -122,6 +122,18 @@ class TestAPatchedFile:
         assert shop.file(ONE).read_bytes() == LOW
         assert shop.desk.run("check").code == 0
 
+    @pytest.mark.parametrize("damage", ["missing", "damaged"])
+    def test_whose_original_got_lost_has_one_again(self, shop: Shop, damage: str) -> None:
+        assert shop.desk.run("apply").code == 0
+        for stored in (shop.desk.site / ".patchctl/objects").glob("*/*"):
+            stored.unlink() if damage == "missing" else stored.write_bytes(b"damaged")
+        assert shop.desk.run("revert", "low").code == 1
+        assert shop.restore(ONE).document["transaction"]["state"] == "committed"
+        assert shop.file(ONE).read_bytes() == LOW
+        assert shop.desk.run("check").code == 0
+        assert shop.desk.run("revert", "low").code == 0
+        assert shop.file(ONE).read_bytes() == BASE
+
     def test_that_nobody_edited_is_nothing_to_do(self, shop: Shop) -> None:
         assert shop.desk.run("apply").code == 0
         before = tree_state(shop.desk.site)

@@ -13,8 +13,8 @@ from patchctl.commands.scene import Scene
 from patchctl.commands.stack import kept_steps
 from patchctl.diff import ChangeKind
 from patchctl.errors import Problem
-from patchctl.ledger import LEDGER_PATH, encode_ledger, patch_path, read_ledger_bytes, read_patch
-from patchctl.model import EditKind, FileEdit, LedgerState, Receipt
+from patchctl.ledger import LEDGER_PATH, encode_ledger, is_stored, patch_path, read_ledger_bytes, read_patch
+from patchctl.model import EditKind, FileEdit, LedgerState, Receipt, sha256_hex
 from patchctl.plan import Layer, Plan, Refusal, build_plan
 from patchctl.transaction import missing_directories
 from patchctl.verdict import Need
@@ -224,7 +224,8 @@ def _settled(
         baselines=old.baselines,
     )
     change = _change(scene, proposal, steps, leaving, plan)
-    if not plan.edits and encode_ledger(state) == encode_ledger(old._replace(sha256=None)):
+    same = not plan.edits and encode_ledger(state) == encode_ledger(old._replace(sha256=None))
+    if same and not _lost(scene, plan.kept):
         edits: tuple[FileEdit, ...] = ()
     else:
         edits = (*plan.edits, *_stored_diffs(scene, steps), _ledger_edit(scene, state))
@@ -239,6 +240,11 @@ def _settled(
         state=state,
         kept=plan.kept if edits else (),
     )
+
+
+def _lost(scene: Scene, kept: Sequence[bytes]) -> bool:
+    """Whether one of the bases and results to be kept is not in the store: then it is written, if nothing else is."""
+    return any(not is_stored(scene.target.site, sha256_hex(data)) for data in kept)
 
 
 def _receipts(scene: Scene, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from patchctl.commands.diagnosis import Finding
 from patchctl.disk import open_root, read_below
 from patchctl.errors import PatchctlError
-from patchctl.ledger import STATE_DIR, read_ledger
+from patchctl.ledger import STATE_DIR, is_stored, read_ledger
 from patchctl.ledger.named import named_hashes
 from patchctl.model import FileFact, LedgerState, sha256_hex
 from patchctl.model.layout import LAYOUT
-from patchctl.target.catalogue import Shelf
+from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, closed_to_others, owner_of, stand
+from patchctl.target.holdings import normal_name
 from patchctl.transaction import find_litter, find_unnamed, journal_state, lock_state
 
 _READABLE = 0o044
@@ -138,13 +139,24 @@ def of_litter(site: str, state: State, directories: Collection[str]) -> Iterator
 
 
 def of_store(site: str, state: State) -> Iterator[Finding]:
-    """Say how much is stored that nobody names any more."""
+    """Say how much is stored that nobody names any more, and which original is not stored although it is named."""
     if not state.exists or not state.readable or state.journal:
         return
-    unnamed = find_unnamed(site, named_hashes(site, state.ledger))
+    try:
+        unnamed = find_unnamed(site, named_hashes(site, state.ledger))
+    except PatchctlError as error:
+        yield _broken(site, error)
+        return
     if unnamed.paths:
         message = f"{len(unnamed.paths)} stored originals and diffs ({unnamed.size} bytes) are named by nothing"
         yield Finding("unnamed-objects", message, "patchctl doctor --gc", needed=False, site=site)
+    bases = {fact.path: fact.base for fact in state.ledger.files.values() if fact.entries and fact.base is not None}
+    lost = sorted(path for path, base in bases.items() if not is_stored(site, base))
+    if lost:
+        more = f" and of {len(lost) - 1} more files" if len(lost) > 1 else ""
+        message = f"the recorded original of {lost[0]}{more} is missing or damaged: a revert could not give it back"
+        remedy = f"patchctl restore {' '.join(lost)} --from WHEEL, the wheel of the very build that is installed"
+        yield Finding("lost-original", message, remedy, needed=True, site=site, path=lost[0])
 
 
 def of_orphans(site: str, state: State, shelves: Collection[Shelf]) -> Iterator[Finding]:
@@ -157,7 +169,11 @@ def of_orphans(site: str, state: State, shelves: Collection[Shelf]) -> Iterator[
         else:
             message = f"{orphan.path} was added by a patch to {name}, which is gone, and somebody edited it"
             yield Finding("edited-orphan", message, "look at it; patchctl leaves it", True, site=site, path=orphan.path)
-    gone = gone_receipts(state.ledger, shelves)
+    for name, path in _unlisted(site, state.ledger, shelves).items():
+        message = f"{path} carries a patch to {name}, but nothing says any more that {name} is installed"
+        remedy = f"reinstall {name}: until then nothing that was added to it is cleaned away"
+        yield Finding("lost-metadata", message, remedy, needed=True, site=site, path=path)
+    gone = gone_receipts(site, state.ledger, shelves)
     if gone:
         message = f"recorded as applied, but nothing that they were applied to is installed: {', '.join(gone)}"
         yield Finding("orphaned-receipts", message, f"{CLEAN} forgets them; or reinstall", needed=False, site=site)
@@ -168,7 +184,7 @@ def find_orphans(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> 
 
     One that a distribution of the site lists is that one's, whatever is in it.
     """
-    present = {shelf.name for shelf in shelves}
+    present = _present(site, ledger, shelves)
     facts = [fact for fact in ledger.files.values() if fact.base is None and fact.distribution not in present]
     if not facts:
         return ()
@@ -189,11 +205,29 @@ def find_orphans(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> 
     return tuple(found)
 
 
-def gone_receipts(ledger: LedgerState, shelves: Collection[Shelf]) -> tuple[str, ...]:
+def gone_receipts(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> tuple[str, ...]:
     """Return the ids of receipts of which no distribution is installed in the site any more."""
-    present = {shelf.name for shelf in shelves}
+    present = _present(site, ledger, shelves)
     return tuple(
         receipt.id
         for receipt in ledger.receipts
         if receipt.diffs and not any(diff.distribution in present for diff in receipt.diffs)
     )
+
+
+def _present(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> set[str]:
+    """The distributions that are there, those whose metadata alone is gone or lost its name included."""
+    unnamed = {normal_name(entry.partition("-")[0]) for entry in nameless(site) if not entry.startswith("~")}
+    return {shelf.name for shelf in shelves} | unnamed | set(_unlisted(site, ledger, shelves))
+
+
+def _unlisted(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> dict[str, str]:
+    """Return the distributions that no metadata speaks of, each with a file that it shipped and that is there.
+
+    An uninstall takes such files along. Where they are, they still run, and may import what a patch added.
+    """
+    named = {shelf.name for shelf in shelves}
+    listed = {path for shelf in shelves if shelf.distribution for path in shelf.distribution.record or ()}
+    facts = [fact for fact in ledger.files.values() if fact.base is not None and fact.distribution not in named]
+    paths = sorted((fact for fact in facts if fact.path not in listed), key=lambda fact: fact.path, reverse=True)
+    return {fact.distribution: fact.path for fact in paths if os.path.lexists(f"{site}/{fact.path}")}

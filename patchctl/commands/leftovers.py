@@ -73,7 +73,7 @@ def plan_cleaning(site: str, state: State, directories: tuple[str, ...], *, clea
         orphans = find_orphans(site, ledger, shelves)
         # As long as an edited file stays, so does the record of whose it was.
         staying = {id_ for orphan in orphans if not orphan.ours for id_ in orphan.fact.entries}
-        gone = tuple(id_ for id_ in gone_receipts(ledger, shelves) if id_ not in staying)
+        gone = tuple(id_ for id_ in gone_receipts(site, ledger, shelves) if id_ not in staying)
         edits = tuple(_deletion(orphan) for orphan in orphans if orphan.ours)
         planned = Cleaned(edits=edits, receipts=gone, litter=find_litter(site, directories))
         ledger = _without(ledger, gone)

@@ -12,6 +12,7 @@ from patchctl.commands.report import Report
 from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
+from patchctl.model import listed_sha256, sha256_hex
 from patchctl.verdict import Assessment, Base, Stuck, bases_without_ours
 
 
@@ -57,7 +58,7 @@ def revert(
         if keep_edits:
             bases, stuck = bases_without_ours(scene.site, applied_diffs(scene), leaving)
             refused += tuple(_does_not_come_out(it) for it in stuck)
-            kept = sorted(path for path, base in bases.items() if base.data is not None)
+            kept = sorted(path for path, base in bases.items() if _is_theirs(scene, path, base))
             notes += [f"{path} keeps what somebody else wrote into it" for path in kept]
         return Proposal(
             steps=tuple(kept_steps(scene, but=leaving)),
@@ -85,6 +86,12 @@ def _all(scene: Scene, distribution: str | None) -> list[str]:
     judged = [found.id for found in scene.assessments if found.candidate.receipt is not None]
     about = [found.id for found in scene.assessments if concerns(found, distribution)]
     return [id_ for id_ in judged if id_ in about] + (list(scene.unknown) if distribution is None else [])
+
+
+def _is_theirs(scene: Scene, path: str, base: Base) -> bool:
+    """Whether somebody wrote into what is left; what RECORD lists is there because our original alone got lost."""
+    listed = {listed_sha256(found, path) for found in scene.target.distributions.values()}
+    return base.data is not None and sha256_hex(base.data) not in listed
 
 
 def _still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]:

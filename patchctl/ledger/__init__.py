@@ -7,7 +7,7 @@ The history is loaded when its names are first asked for (PEP 562): most command
 from typing import TYPE_CHECKING
 
 from patchctl.ledger.codec import decode_ledger, encode_ledger
-from patchctl.ledger.store import read_ledger, read_ledger_bytes, read_object, read_patch
+from patchctl.ledger.store import is_stored, read_ledger, read_ledger_bytes, read_object, read_patch
 from patchctl.model.layout import LEDGER_PATH, STATE_DIR, object_path, patch_path
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = [
     "decode_ledger",
     "encode_ledger",
     "encode_record",
+    "is_stored",
     "last_change",
     "next_record_path",
     "object_path",

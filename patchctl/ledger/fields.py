@@ -18,7 +18,8 @@ def damaged(where: str, what: str) -> LedgerError:
     return LedgerError(
         "damaged-ledger",
         f"{LEDGER_PATH} cannot be used: {where} {what}",
-        hint="restore the file from a backup; it is never rewritten as long as it cannot be read",
+        hint="restore the file from a backup; without one move it away: patchctl adopt records again what is in the"
+        " files, but not the holds",
         path=LEDGER_PATH,
         key=where,
     )

@@ -67,6 +67,14 @@ def read_object(site: str, sha256: str) -> bytes | None:
     return _read_hashed(site, object_path(sha256), sha256)
 
 
+def is_stored(site: str, sha256: str) -> bool:
+    """Return whether a recorded original or result can be had, undamaged. Arguments as of :func:`read_object`."""
+    try:
+        return read_object(site, sha256) is not None
+    except LedgerError:
+        return False
+
+
 def read_patch(site: str, sha256: str) -> bytes | None:
     """Return a recorded diff; None when it is not kept. Arguments and errors as of :func:`read_object`."""
     return _read_hashed(site, patch_path(sha256), sha256)

@@ -16,7 +16,7 @@ _LONGEST_LINE = 2 * LONGEST
 
 _WORDS = (
     r"api[-_]?keys?|keys?|tokens?|secrets?|pass|passwd|passwords?|passphrase|pwd|credentials?|creds?|auth|"
-    r"authorization|bearer|cookies?|jwt|pat"
+    r"authorization|bearer|cookies?|jwt|pat|sig|signature"
 )
 _ENDINGS = r"keys?|tokens?|secrets?|passwords?|passwd"
 # The last word of the name, or the last but one ("tokenizer" and "keyfile" are none), or its ending ("hfToken").
@@ -86,9 +86,11 @@ def _without_values(line: str) -> str:
     import re
 
     line = re.sub(r"\b(?:bearer|basic)\s+[^\s\"']+", HIDDEN, line, flags=re.IGNORECASE)
-    value = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^\s\"',;&}\]]+")
+    # Several cookies stand in one header; quotes may be escaped, and a name may stand in brackets.
+    line = re.sub(r"\b(cookie\s*:\s?)[^\"']+", rf"\1{HIDDEN}", line, flags=re.IGNORECASE)
+    value = re.compile(r"\\\\?[\"'][^\"']*[\"']?|\"[^\"]*\"?|'[^']*'?|[^\s\"',;&}\]]+")
     shown, at = "", 0
-    for found in re.finditer(r"(?<![\w.\-])([\w.\-]+)[\"']?\s?[=:]\s?", line):
+    for found in re.finditer(r"(?<![\w.\-])([\w.\-]+)\\?[\"']?\]?\s?[=:]\s?", line):
         behind = value.match(line, found.end())
         if found.start() >= at and behind is not None and _is_secret(found[1]):
             shown += line[at : found.end()] + HIDDEN
