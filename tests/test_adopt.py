@@ -218,6 +218,24 @@ class TestProof:
         assert desk.run("revert", "low").code == 0
         assert (desk.site / ONE).read_bytes() == BASE + b"mine = 1\n"
 
+    def test_a_held_entry_in_the_same_file_is_named_with_the_way_out(self, tmp_path: Path) -> None:
+        """The hold outlived the lost receipts: as long as it stands, nobody knows the file without the held entry."""
+        both = LOW.replace(b"line_25 = 1\n", b"line_25 = twenty_five\n")
+        high = both.replace(b"line_5 = five\n", b"line_5 = 1\n")
+        desk = make_desk(tmp_path, low=make_diff({ONE: (BASE, LOW)}), high=make_diff({ONE: (BASE, high)}))
+        assert both not in {LOW, high}
+        (desk.site / ONE).write_bytes(both)
+        assert desk.run("hold", "high", "--reason", "x").code == 0
+        done = desk.json("adopt", "low")
+        assert code(done) == "unproven-base"
+        (problem,) = done.document["errors"]
+        assert "high, which is held, is in the file too" in problem["message"]
+        assert problem["hint"] == "patchctl unhold high, then patchctl adopt low high, then hold high again"
+        assert desk.run("unhold", "high").code == 0
+        assert desk.run("adopt", "low", "high").code == 0
+        assert desk.run("hold", "high", "--reason", "x").code == 0
+        assert desk.run("check").code == 0
+
     def test_without_record_nothing_is_proven(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, record=False, low=make_diff({ONE: (BASE, LOW)}))
         (desk.site / ONE).write_bytes(LOW)

@@ -360,6 +360,15 @@ class TestFast:
         assert files_of(done)[ENGINE]["entries"] == ["a-low"]
         assert "only sizes were compared" in desk.run("verify", "--fast").out
 
+    def test_it_says_nothing_of_what_a_link_leads_to(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "secret").write_bytes(b"x" * 1234)
+        (desk.site / ENGINE).unlink()
+        (desk.site / ENGINE).symlink_to(tmp_path / "secret")
+        done = desk.json("verify", "--fast")
+        assert done.code == 1
+        assert files_of(done)[ENGINE]["state"] == "foreign"
+        assert "1234" not in done.out
+
     def test_it_finds_other_lengths_missing_and_extra_but_not_a_changed_byte(self, desk: Desk) -> None:
         (desk.site / ENGINE).write_bytes(BASE + b"more\n")
         (desk.site / CONFIG).unlink()

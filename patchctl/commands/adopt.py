@@ -18,6 +18,7 @@ from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import LedgerError, Problem
 from patchctl.ledger import read_object
+from patchctl.match import Fit
 from patchctl.model import listed_sha256, sha256_hex
 from patchctl.target import read_snapshot
 from patchctl.verdict import Action, Adoption, Assessment, Need, Stuck, Verdict, adoption
@@ -83,7 +84,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, unproven: bool) ->
     if unproven:
         notes += [f"{it.id} is taken over unproven: {it.path}: {it.reason}" for it in found.unproven]
     else:
-        refused += [_unproven(it) for it in found.unproven]
+        refused += [_unproven(scene, it) for it in found.unproven]
     return _propose(scene, wanted, found, refused, notes, clock, strict=True)
 
 
@@ -92,7 +93,7 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None) -> Proposal:
     refused: dict[str, Problem] = {}
     found = _judge(scene, wanted)
     while found.stuck or found.unproven:
-        refused |= {it.id: _unproven(it) for it in found.unproven} | {it.id: _not_in(it) for it in found.stuck}
+        refused |= {it.id: _unproven(scene, it) for it in found.unproven} | {it.id: _not_in(it) for it in found.stuck}
         for it in wanted:
             missing = [id_ for id_ in it.candidate.requires if id_ in refused]
             if missing and it.id not in refused:
@@ -190,10 +191,26 @@ def _not_in(stuck: Stuck) -> Problem:
     return Problem(code="not-present", message=message, hint=hint, patch=stuck.id, path=stuck.path)
 
 
-def _unproven(doubt: Stuck) -> Problem:
+def _unproven(scene: Scene, doubt: Stuck) -> Problem:
     message = f"{doubt.id} is in, but its original is not proven: {doubt.path}: {doubt.reason}"
     hint = f"patchctl adopt {doubt.id} --unproven records it; a revert then leaves the file as it is without the entry"
+    held = [it.id for it in _beside(scene, doubt) if it.candidate.hold is not None]
+    if held:
+        # The hold keeps it from being recorded, and as long as it is not, nobody knows the file without it.
+        ids = " ".join(held)
+        message += f"; {', '.join(held)}, which is held, is in the file too"
+        hint = f"patchctl unhold {ids}, then patchctl adopt {doubt.id} {ids}, then hold {ids} again"
     return Problem(code="unproven-base", message=message, hint=hint, patch=doubt.id, path=doubt.path)
+
+
+def _beside(scene: Scene, doubt: Stuck) -> list[Assessment]:
+    """The other entries that are in the same file although nobody recorded them."""
+    return [
+        it
+        for it in scene.assessments
+        if it.id != doubt.id and it.candidate.receipt is None
+        if any(file.path == doubt.path and file.fit is Fit.PRESENT for file in it.files)
+    ]
 
 
 def _propose(

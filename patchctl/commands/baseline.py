@@ -140,7 +140,9 @@ def _with(ledger: LedgerState, wanted: Wanted) -> tuple[LedgerState, tuple[str, 
                 notes.append(f"{name}: no absence is accepted any more")
         elif old is None or not is_for(old, baseline.build, baseline.fingerprint) or old.absent != baseline.absent:
             baselines[name] = baseline
-            notes.append(f"{name} {baseline.build}: accepted that {len(baseline.absent)} files are gone")
+            count = len(baseline.absent)
+            gone = "1 file is gone" if count == 1 else f"{count} files are gone"
+            notes.append(f"{name} {baseline.build}: accepted that {gone}")
     return ledger._replace(baselines=baselines), tuple(notes)
 
 

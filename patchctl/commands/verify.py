@@ -169,7 +169,8 @@ def _unanswered(check: DistributionCheck) -> list[Problem]:
     denied = [file for file in check.files if file.denied]
     if not denied:
         return []
-    message = f"{len(denied)} files of {check.name} may not be read, the first is {denied[0].path}"
+    count = "1 file" if len(denied) == 1 else f"{len(denied)} files"
+    message = f"{count} of {check.name} may not be read, the first is {denied[0].path}"
     return [Problem(code="unreadable-files", message=message, hint="run patchctl as the owner of the installation")]
 
 

@@ -114,6 +114,9 @@ def _look_through(parent: int, name: str, wanted: Wanted, owner: int) -> Look:
         fd, status = open_linked(parent, name, wanted.path, {owner})
     except OSError as error:
         return _unreadable(error)
+    if wanted.listed is not None:
+        # also where only sizes were asked for: nothing is said of what a link leads to but that it is the file
+        wanted = wanted._replace(algorithms=tuple(dict.fromkeys((*wanted.algorithms, wanted.listed[0]))))
     look = _look_into(fd, status, wanted)
     if look.problem is None and look.digests and not {wanted.listed} & {*look.digests.items()}:
         return Look(problem="is a symbolic link whose target does not have the bytes that are listed for it")
