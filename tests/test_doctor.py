@@ -102,6 +102,14 @@ class TestSees:
         write(desk.site / entry / "x.py", b"")
         assert findings(doctor(desk))["leftover"]["path"] == entry
 
+    def test_the_last_record_of_a_distribution_is_not_to_be_removed(self, desk: Desk) -> None:
+        (info,) = desk.site.glob("vllm-*.dist-info")
+        assert (info / "RECORD").is_file()
+        info.rename(desk.site / "~llm-0.25.1.dist-info")
+        found = findings(doctor(desk))["leftover"]
+        assert "rm -r" not in found["remedy"]
+        assert "its RECORD may be all that tells" in found["remedy"]
+
     def test_a_second_record_of_one_distribution(self, desk: Desk) -> None:
         install(desk.site, FILES, build="0.20.0")
         assert "ambiguous-distribution" in needed(doctor(desk))
