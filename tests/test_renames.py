@@ -439,7 +439,7 @@ class TestModes:
         assert desk.run("revert", "mode").code == 0
         assert tree(desk.site) == before
 
-    def test_a_mode_that_changes_between_plan_and_write_stops_the_change(self, tmp_path: Path) -> None:
+    def test_bits_other_than_the_executable_one_are_the_operators_until_a_revert(self, tmp_path: Path) -> None:
         desk = make_desk(tmp_path, mode=MODE)
         desk.run("apply")
         (desk.site / TOOL).chmod(0o775)

@@ -317,6 +317,23 @@ def test_a_file_changed_meanwhile_is_kept_and_all_others_go_back(
     assert litter(start) == []
 
 
+@pytest.mark.parametrize("step", ["preflight", "undo:5", "replace:5"])
+def test_a_mode_changed_meanwhile_is_kept_and_all_others_go_back(start: Path, old: Picture, step: str) -> None:
+    """An edit that names the mode it replaces is compare-and-swap in that, too: here the bytes never differ."""
+
+    def checkpoint(now: str) -> None:
+        if now == step:
+            (start / "other/tool.py").chmod(0o600)
+
+    with pytest.raises(RefusedError) as caught:
+        run(start, the_edits(), checkpoint)
+    assert (caught.value.problem.code, caught.value.problem.path) == ("changed-meanwhile", "other/tool.py")
+    assert (start / "other/tool.py").stat().st_mode & 0o777 == 0o600
+    now = picture(start)
+    assert {key for key in old if now.get(key) != old[key]} == {"other/tool.py"}
+    assert litter(start) == []
+
+
 def test_somebody_who_writes_our_very_bytes_first_keeps_them(start: Path) -> None:
     def checkpoint(step: str) -> None:
         if step == "replace:1":
