@@ -97,12 +97,12 @@ def _strangers(scene: Scene) -> tuple[str, ...]:
 
 
 def _is_strange(found: Assessment) -> bool:
-    candidate = found.candidate
-    if candidate.patch is None or candidate.receipt is not None or candidate.hold is not None:
+    case = found.case
+    if case.patch is None or case.receipt is not None or case.hold is not None:
         return False
-    if candidate.rule is not MatchRule.NONE or found.need is not Need.NOT_CONCERNED or found.action is not Action.NONE:
+    if case.rule is not MatchRule.NONE or found.need is not Need.NOT_CONCERNED or found.action is not Action.NONE:
         return False
-    return all(_is_sure(finding) for finding in candidate.fixes)
+    return all(_is_sure(finding) for finding in case.fixes)
 
 
 def _is_sure(finding: FixFinding) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from patchctl.commands.candidates import candidates_of
+from patchctl.commands.cases import cases_of
 from patchctl.commands.place import Place
 from patchctl.commands.proofs import judge_all_fixes
 from patchctl.commands.selection import NOTHING, Parsed, Selection, select
@@ -57,8 +57,8 @@ class Scene(NamedTuple):
 
     def parsed(self) -> Parsed:
         """Return what the diffs say, for a scene that is gathered again."""
-        candidates = [found.candidate for found in self.assessments]
-        diffs = [diff for candidate in candidates for diff in (*candidate.diffs, *candidate.recorded)]
+        cases = [found.case for found in self.assessments]
+        diffs = [diff for case in cases for diff in (*case.diffs, *case.recorded)]
         return {(diff.sha256, diff.strip): diff.files for diff in diffs}
 
     def in_registry_order(self) -> tuple[Assessment, ...]:
@@ -224,9 +224,9 @@ def _judge(
     selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
     site = _site_facts(target, ledger, selections, files)
     fixes, plain = judge_all_fixes(registry.entries, target, site, selections)
-    candidates = candidates_of(selections, site, fixes)
+    cases = cases_of(selections, site, fixes)
     broken = [problem for selection in selections for problem in selection.problems]
-    assessments = assess(candidates, site)
+    assessments = assess(cases, site)
     return Scene(
         registry=registry,
         target=target,

@@ -60,7 +60,7 @@ def _advice(found: Assessment) -> bool:
         return True
     if found.need is Need.OPTIONAL:
         return True
-    patch = found.candidate.patch
+    patch = found.case.patch
     return found.need is Need.WANTED and patch is not None and patch.kind is Kind.ADVISORY
 
 

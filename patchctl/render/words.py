@@ -67,7 +67,7 @@ def contradictions(found: Assessment) -> tuple[str, ...]:
     """Claims that the bytes contradict: somebody will believe the version number, so say it loudly."""
     return tuple(
         f"{finding.fix.ref} is claimed for this version, but these files do not contain it"
-        for finding in found.candidate.fixes
+        for finding in found.case.fixes
         if finding.status is FixStatus.CONTRADICTED and finding.fix.role is FixRole.FIXES
     )
 
