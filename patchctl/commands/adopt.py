@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from patchctl.build import MatchRule
 from patchctl.commands.apply import moved_step
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import LedgerError, Problem
 from patchctl.ledger import read_object

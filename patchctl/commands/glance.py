@@ -16,8 +16,9 @@ from pathlib import Path
 
 import patchctl
 from patchctl.build import MatchRule
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import Place
-from patchctl.commands.scene import Aside, Scene, gather, registry_folders
+from patchctl.commands.scene import Aside, gather, registry_folders
 from patchctl.disk import Marks, mark_below
 from patchctl.errors import PatchctlError
 from patchctl.evidence import FixFinding, FixStatus, ItemStatus

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
 from patchctl.commands.hold import with_holds
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import listed_sha256, sha256_hex

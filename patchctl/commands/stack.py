@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from patchctl.commands.judging import Scene
 from patchctl.commands.proposal import Step
-from patchctl.commands.scene import Scene
 from patchctl.errors import RegistryError, UsageError
 from patchctl.plan import Layer
 from patchctl.verdict import Assessment, SourceDiff, Verdict
