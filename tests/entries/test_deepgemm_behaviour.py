@@ -101,9 +101,6 @@ def test_the_warning_says_what_is_missing_and_what_to_do(host: Host) -> None:
     assert all(advice in warning for advice in ("CUDA toolkit", "host compiler", "CUDA_HOME", "VLLM_USE_DEEP_GEMM=0"))
 
 
-# The CUDA home.
-
-
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
 def test_a_variable_names_the_home(host: Host, variable: str) -> None:
     host.compilers()
@@ -155,9 +152,6 @@ def test_a_named_home_that_is_not_there_ends_the_newer_jit_alone(host: Host, dee
     assert _ask(host) == outcome
 
 
-# nvcc.
-
-
 @pytest.mark.parametrize("variable", ["DG_JIT_NVCC_COMPILER", "DJ_JIT_NVCC_COMPILER"])
 def test_a_compiler_that_is_named_goes_before_the_home(host: Host, variable: str) -> None:
     host.compilers()
@@ -197,9 +191,6 @@ def test_a_filled_cache_replaces_neither_nvcc_nor_the_home(host: Host) -> None:
     assert _ask(host) == (False, ["CUDA home"])
     host.setenv(CUDA_HOME=host.folder)
     assert _ask(host) == (False, ["nvcc"])
-
-
-# NVRTC.
 
 
 @pytest.mark.parametrize("name", ["deep_gemm", "vllm.third_party.deep_gemm"])
@@ -243,9 +234,6 @@ def test_an_installed_package_goes_before_the_vendored_one(host: Host) -> None:
     host.imported(OLDER, "deep_gemm")
     host.setenv(DG_JIT_USE_NVRTC="1")
     assert _ask(host) == CHOSEN
-
-
-# The host compiler.
 
 
 @pytest.mark.parametrize("version", KINDS)
