@@ -13,7 +13,8 @@ import pytest
 
 from patchctl.commands import Place
 from patchctl.commands.glance import LEAST, gather_glance
-from patchctl.commands.scene import Scene, gather
+from patchctl.commands.judging import Scene
+from patchctl.commands.scene import gather
 from patchctl.notes import recall, remember
 from patchctl.verdict import Need
 from tests.registries import add_entry, make_diff, make_registry

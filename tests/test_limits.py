@@ -224,7 +224,7 @@ def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
         "the journal": journal._SIZE_LIMIT,
         "a module that evidence is judged in": evidence_source.SIZE_LIMIT,
         "an expression in such a module": nesting.LONGEST_CHAIN,
-        "a module that is searched for code that moved": searching._LARGEST,
+        "a module that is searched for code that moved": searching.LARGEST_SEARCHED,
         "lines named for a hunk that fits several places": text.LISTED,
     }
     assert default_of(disk.read_below, "limit") == preflight._LARGEST

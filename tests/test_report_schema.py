@@ -49,7 +49,7 @@ from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
 from patchctl.transaction import JournalState
-from patchctl.verdict import Action, Assessment, Candidate, FileFinding, Need, SourceDiff, Verdict
+from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
 from patchctl.verdict.attribution import Attribution, FileState
 from tests.contract import closed_schema, complaints, published_schema
 
@@ -222,7 +222,7 @@ def explained_file(explanation: Explanation) -> FileFinding:
     )
 
 
-def candidate(**changes: Any) -> Candidate:
+def case(**changes: Any) -> Case:
     given: dict[str, Any] = {
         "id": "first",
         "patch": PATCH,
@@ -235,12 +235,12 @@ def candidate(**changes: Any) -> Candidate:
         "fixes": (fix_finding(),),
         "assumed": "0.20.0+das.dtk2604",
     }
-    return Candidate(**(given | changes))
+    return Case(**(given | changes))
 
 
 def assessment(**changes: Any) -> Assessment:
     given: dict[str, Any] = {
-        "candidate": candidate(),
+        "case": case(),
         "verdict": Verdict.CONFLICT,
         "fit": Fit.CONFLICT,
         "files": (
@@ -269,15 +269,15 @@ def assessment(**changes: Any) -> Assessment:
 
 def status_report() -> Report:
     """Every kind of entry: one with everything, one that only the ledger knows, an advisory."""
-    orphan = candidate(id="orphan", patch=None, hold=None, fixes=(), diffs=(), rule=MatchRule.NONE, assumed=None)
-    advice = candidate(id="advice", patch=ADVISORY, receipt=None, hold=None, diffs=(), recorded=(), assumed=None)
+    orphan = case(id="orphan", patch=None, hold=None, fixes=(), diffs=(), rule=MatchRule.NONE, assumed=None)
+    advice = case(id="advice", patch=ADVISORY, receipt=None, hold=None, diffs=(), recorded=(), assumed=None)
     return Report(
         command="status",
         target=TARGET,
         assessments=(
             assessment(),
-            assessment(candidate=orphan, verdict=Verdict.APPLIED, action=Action.NONE),
-            assessment(candidate=advice, verdict=None, fit=None, files=(), action=Action.NONE),
+            assessment(case=orphan, verdict=Verdict.APPLIED, action=Action.NONE),
+            assessment(case=advice, verdict=None, fit=None, files=(), action=Action.NONE),
         ),
         notes=("a note",),
         warnings=(PROBLEM,),

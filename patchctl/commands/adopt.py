@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from patchctl.build import MatchRule
 from patchctl.commands.apply import moved_step
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import LedgerError, Problem
 from patchctl.ledger import read_object
@@ -73,8 +73,8 @@ def adopt(
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, unproven: bool) -> Proposal:
     named = named_assessments(scene, ids)
-    notes = [f"{found.id} is recorded already" for found in named if found.candidate.receipt is not None]
-    wanted = [found for found in named if found.candidate.receipt is None]
+    notes = [f"{found.id} is recorded already" for found in named if found.case.receipt is not None]
+    wanted = [found for found in named if found.case.receipt is None]
     refused = [problem for found in wanted if (problem := _refusal(found)) is not None]
     if refused:
         return _propose(scene, [], _NOBODY, refused, notes, clock, strict=True)
@@ -95,7 +95,7 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None) -> Proposal:
     while found.stuck or found.unproven:
         refused |= {it.id: _unproven(scene, it) for it in found.unproven} | {it.id: _not_in(it) for it in found.stuck}
         for it in wanted:
-            missing = [id_ for id_ in it.candidate.requires if id_ in refused]
+            missing = [id_ for id_ in it.case.requires if id_ in refused]
             if missing and it.id not in refused:
                 message = f"{it.id} cannot be adopted: it requires {missing[0]}, which cannot be"
                 refused[it.id] = Problem(code="blocked", message=message, patch=it.id)
@@ -108,21 +108,21 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None) -> Proposal:
 
 def _may_be_in(found: Assessment) -> bool:
     """Due to be adopted; or it looks like a misfit, as an entry does that another one was put on top of."""
-    unrecorded = found.candidate.receipt is None and found.need is Need.WANTED
+    unrecorded = found.case.receipt is None and found.need is Need.WANTED
     return unrecorded and found.action in {Action.ADOPT, Action.PORT} and _refusal(found) is None
 
 
 def _refusal(found: Assessment) -> Problem | None:
     """Why an entry must not be recorded, whatever the engine says; None: it may."""
-    id_, candidate = found.id, found.candidate
+    id_, case = found.id, found.case
     if found.verdict is None:
         message = f"{id_} is advice only: there is nothing to adopt"
         return Problem(code="advice-only", message=message, hint=f"patchctl show {id_}", patch=id_)
-    if candidate.hold is not None:
-        message = f"{id_} is held: {candidate.hold.reason}"
+    if case.hold is not None:
+        message = f"{id_} is held: {case.hold.reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
-    if candidate.rule is MatchRule.NONE:
-        message = f"{id_} is not meant for this build: {candidate.reason}"
+    if case.rule is MatchRule.NONE:
+        message = f"{id_} is not meant for this build: {case.reason}"
         hint = f"if it was applied as for another one: patchctl adopt {id_} --assume-build BUILD"
         return Problem(code="no-match", message=message, hint=hint, patch=id_)
     if all(file.built_in for file in found.files):
@@ -142,9 +142,9 @@ def _with_required(scene: Scene, wanted: Sequence[Assessment]) -> list[Assessmen
     """The wanted entries and what they require that is not recorded either, in registry order."""
     ids = {found.id for found in wanted}
     while True:
-        more = {id_ for found in scene.assessments if found.id in ids for id_ in found.candidate.requires} - ids
+        more = {id_ for found in scene.assessments if found.id in ids for id_ in found.case.requires} - ids
         others = [found for id_ in more if (found := scene.find(id_)) is not None]
-        new = {it.id for it in others if it.candidate.receipt is None and _refusal(it) is None}
+        new = {it.id for it in others if it.case.receipt is None and _refusal(it) is None}
         if not new:
             return [found for found in scene.in_registry_order() if found.id in ids]
         ids |= new
@@ -162,7 +162,7 @@ def _originals(scene: Scene, wanted: Sequence[Assessment]) -> dict[str, bytes]:
     listed = {
         path: sha256
         for found in wanted
-        for diff in found.candidate.due
+        for diff in found.case.due
         for file in diff.files
         for path in file.paths
         if (sha256 := listed_sha256(scene.target.distributions[diff.distribution], path)) is not None
@@ -194,7 +194,7 @@ def _not_in(stuck: Stuck) -> Problem:
 def _unproven(scene: Scene, doubt: Stuck) -> Problem:
     message = f"{doubt.id} is in, but its original is not proven: {doubt.path}: {doubt.reason}"
     hint = f"patchctl adopt {doubt.id} --unproven records it; a revert then leaves the file as it is without the entry"
-    held = [it.id for it in _beside(scene, doubt) if it.candidate.hold is not None]
+    held = [it.id for it in _beside(scene, doubt) if it.case.hold is not None]
     if held:
         # The hold keeps it from being recorded, and as long as it is not, nobody knows the file without it.
         ids = " ".join(held)
@@ -208,7 +208,7 @@ def _beside(scene: Scene, doubt: Stuck) -> list[Assessment]:
     return [
         it
         for it in scene.assessments
-        if it.id != doubt.id and it.candidate.receipt is None
+        if it.id != doubt.id and it.case.receipt is None
         if any(file.path == doubt.path and file.fit is Fit.PRESENT for file in it.files)
     ]
 

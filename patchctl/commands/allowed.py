@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import Allowed
-from patchctl.commands.scene import Scene
 from patchctl.errors import RefusedError
 from patchctl.model import FileEdit, Target
 from patchctl.plan import Layer, Refusal

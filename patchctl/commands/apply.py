@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import Receipt, ReceiptDiff
@@ -74,7 +74,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
     chosen, refused, notes = [], [], []
     named = named_assessments(scene, ids)
     for found in named:
-        if found.verdict is Verdict.APPLIED and not found.candidate.newer:
+        if found.verdict is Verdict.APPLIED and not found.case.newer:
             notes.append(f"{found.id} is applied already; nothing about it changes")
             continue
         problem = _refusal(scene, found, despite_fix=despite_fix)
@@ -84,7 +84,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
             refused.append(problem)
     for found in chosen:
         for other in named:
-            if other.id in found.candidate.replaces:
+            if other.id in found.case.replaces:
                 refused.append(_replaced_problem(other.id, found.id))
     return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
 
@@ -117,16 +117,16 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
         message = f"{id_} is not needed: {found.reason}"
         hint = f"patchctl apply {id_} --despite-fix applies it all the same"
         return Problem(code="fixed", message=message, hint=hint, patch=id_)
-    if found.need is Need.HELD or found.candidate.hold is not None:
-        reason = found.candidate.hold.reason if found.candidate.hold is not None else ""
+    if found.need is Need.HELD or found.case.hold is not None:
+        reason = found.case.hold.reason if found.case.hold is not None else ""
         message = f"{id_} is held: {reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
-    if found.candidate.replaced_by is not None:
-        return _replaced_problem(id_, found.candidate.replaced_by)
+    if found.case.replaced_by is not None:
+        return _replaced_problem(id_, found.case.replaced_by)
     # What was applied to this very build may come back, whatever became of its registry entry.
-    strange = found.candidate.receipt is None or found.candidate.rebuilt
-    if found.candidate.rule is MatchRule.NONE and strange:
-        message = f"{id_} is not meant for this build: {found.candidate.reason}"
+    strange = found.case.receipt is None or found.case.rebuilt
+    if found.case.rule is MatchRule.NONE and strange:
+        message = f"{id_} is not meant for this build: {found.case.reason}"
         hint = f"if the detection is wrong: patchctl apply {id_} --assume-build BUILD"
         return Problem(code="no-match", message=message, hint=hint, patch=id_)
     blocker = blocked_by(found, {other.id: other for other in scene.assessments})
@@ -178,7 +178,7 @@ def _propose(
     wanted = _with_required(scene, chosen)
     if not strict:
         # Of an old entry and the one that takes its place only the latter comes in, and the old one is no failure.
-        superseded = {id_ for found in wanted for id_ in found.candidate.replaces}
+        superseded = {id_ for found in wanted for id_ in found.case.replaces}
         wanted = [found for found in wanted if found.id not in superseded]
         refused = [problem for problem in refused if problem.patch not in superseded]
     moved = {found.id: moved_step(scene, found, clock, despite_fix=despite_fix) for found in wanted}
@@ -219,7 +219,7 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
     ordered: list[Assessment] = []
 
     def visit(found: Assessment) -> None:
-        for needed in found.candidate.requires:
+        for needed in found.case.requires:
             other = scene.find(needed)
             if other is None or other in ordered or other.verdict is Verdict.APPLIED:
                 continue
@@ -235,10 +235,10 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
 
 def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool = False) -> Step:
     """Return the step that brings an entry in, or renews it, with the receipt to record."""
-    candidate = found.candidate
-    diffs = candidate.due
-    old = candidate.receipt
-    patch = candidate.patch
+    case = found.case
+    diffs = case.due
+    old = case.receipt
+    patch = case.patch
     receipt = Receipt(
         id=found.id,
         kind=patch.kind.value if patch is not None else old.kind if old is not None else "",
@@ -255,9 +255,9 @@ def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bo
             )
             for diff in diffs
         ),
-        requires=candidate.requires,
+        requires=case.requires,
         conflicts=patch.conflicts if patch is not None else old.conflicts if old is not None else (),
-        assumed=candidate.assumed,
+        assumed=case.assumed,
         despite_fix=despite_fix and found.need is Need.FIXED,
         applied_at=clock.stamp,
     )
@@ -266,9 +266,9 @@ def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bo
             id=found.id,
             diffs=diffs,
             moved=True,
-            requires=candidate.requires,
+            requires=case.requires,
             conflicts=patch.conflicts if patch is not None else (),
-            takes_out=candidate.replaces,
+            takes_out=case.replaces,
         ),
         receipt=receipt if old is None else receipt._replace(despite_fix=receipt.despite_fix or old.despite_fix),
     )

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from patchctl.commands.aftermath import with_aftermath
 from patchctl.commands.allowed import refuse_shared
 from patchctl.commands.draft import Draft, make_draft
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.running import loading_problem
-from patchctl.commands.scene import Scene, gather
+from patchctl.commands.scene import gather
 from patchctl.commands.selection import Parsed
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
 from patchctl.target import editable_grafts

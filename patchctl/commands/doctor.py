@@ -132,7 +132,8 @@ def _room(site: str, environment: Environment, registry: Registry | None) -> _Ro
     for entry in registry.entries if registry is not None else ():
         if set(entry.distributions) & set(known):
             named |= set(entry.distributions)
-            paths |= select(registry, entry, target, state.ledger, None).paths() if registry is not None else set()
+            if registry is not None:
+                paths |= select(registry, entry, target, state.ledger, None, stores=(site,)).paths()
     return _Room(site, shelves, state, ground, frozenset(paths), frozenset(named), target)
 
 

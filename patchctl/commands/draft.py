@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.commands.allowed import editable_refusals
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock
 from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Change
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import kept_steps
 from patchctl.diff import ChangeKind
 from patchctl.errors import Problem

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import patchctl
 from patchctl.build import MatchRule
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import Place
-from patchctl.commands.scene import Aside, Scene, gather, registry_folders
+from patchctl.commands.scene import Aside, gather, registry_folders
 from patchctl.disk import Marks, mark_below
 from patchctl.errors import PatchctlError
 from patchctl.evidence import FixFinding, FixStatus, ItemStatus
@@ -97,12 +98,12 @@ def _strangers(scene: Scene) -> tuple[str, ...]:
 
 
 def _is_strange(found: Assessment) -> bool:
-    candidate = found.candidate
-    if candidate.patch is None or candidate.receipt is not None or candidate.hold is not None:
+    case = found.case
+    if case.patch is None or case.receipt is not None or case.hold is not None:
         return False
-    if candidate.rule is not MatchRule.NONE or found.need is not Need.NOT_CONCERNED or found.action is not Action.NONE:
+    if case.rule is not MatchRule.NONE or found.need is not Need.NOT_CONCERNED or found.action is not Action.NONE:
         return False
-    return all(_is_sure(finding) for finding in candidate.fixes)
+    return all(_is_sure(finding) for finding in case.fixes)
 
 
 def _is_sure(finding: FixFinding) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import kept_steps, named_assessments
 from patchctl.model import Hold
 

@@ -10,12 +10,12 @@ from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
 from patchctl.model import Fix, Target, pristine, sha256_hex
 from patchctl.patch import Patch
 from patchctl.processes import search_within
-from patchctl.target import search_names
+from patchctl.target import Tree
 from patchctl.verdict import BaseKind, SiteFacts, taken_out
 
 
 def judge_all_fixes(
-    entries: Iterable[Patch], target: Target, site: SiteFacts, selections: Sequence[Selection]
+    entries: Iterable[Patch], tree: Tree, site: SiteFacts, selections: Sequence[Selection]
 ) -> tuple[dict[str, tuple[FixFinding, ...]], bool]:
     """Judge every fix on base bytes; search the distribution only for what is gone from its file.
 
@@ -23,11 +23,12 @@ def judge_all_fixes(
         Entry id -> its findings, for the entries of which a fix speaks of a distribution that is installed; and
         whether all of it was judged on the base as it is, with nothing taken out.
     """
+    target = tree.target
     entries = [entry for entry in entries if any(fix.distribution in target.distributions for fix in entry.fixes)]
     named = {path for entry in entries for path in files_named(entry.fixes)}
     files = _evidence_files(named, site, selections)
     unreadable = {path for path in named if site.bases[path].kind is BaseKind.FOREIGN}
-    elsewhere = _search(entries, target, files, unreadable)
+    elsewhere = _search(entries, tree, files, unreadable)
     findings = {
         entry.id: judge_fixes(
             entry.fixes,
@@ -68,13 +69,14 @@ def _claimed(fix: Fix, target: Target) -> bool:
 
 
 def _search(
-    entries: Iterable[Patch], target: Target, files: Mapping[str, bytes | None], unreadable: set[str]
+    entries: Iterable[Patch], tree: Tree, files: Mapping[str, bytes | None], unreadable: set[str]
 ) -> dict[str, tuple[str, ...]]:
     """Where the distribution has what evidence did not find in its place: name of a symbol or file -> paths.
 
     Where the version claims the fix, somebody may believe that it is in: the whole distribution is read. Where it does
     not, only the neighbours of a file that is there are, since reading files would be most of what a status costs.
     """
+    target = tree.target
     found: dict[str, tuple[str, ...]] = {}
     for name, distribution in target.distributions.items():
         fixes = [fix for entry in entries for fix in entry.fixes if fix.distribution == name]
@@ -85,5 +87,5 @@ def _search(
             basenames = {path.rpartition("/")[2] for path in gone}
             near = None if claimed else {item.file.rpartition("/")[0] for item in wanted}
             if words or basenames:
-                found |= search_names(target, distribution, words, basenames, directories=near)
+                found |= tree.search(distribution, words, basenames, directories=near)
     return found

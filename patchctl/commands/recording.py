@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from patchctl.commands.author import author
 from patchctl.commands.draft import Draft
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import Clock, Place
-from patchctl.commands.scene import Scene
 from patchctl.errors import InterruptedByError, Problem, TransactionError
 from patchctl.ledger import encode_record, next_record_path
 from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex

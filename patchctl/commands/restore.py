@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import kept_steps
 from patchctl.errors import Problem
 from patchctl.model import Content, listed_sha256, sha256_hex

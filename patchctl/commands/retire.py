@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.evidence import FixStatus
@@ -45,7 +45,7 @@ def retire(
             due = [found for found in scene.in_registry_order() if found.action is Action.RETIRE]
             asked = [found for found in due if concerns(found, place.distribution)]
         refused = [problem for found in asked if (problem := _refusal(found)) is not None]
-        going = [found for found in asked if _refusal(found) is None and found.candidate.receipt is not None]
+        going = [found for found in asked if _refusal(found) is None and found.case.receipt is not None]
         leaving = [found.id for found in going]
         return Proposal(
             steps=tuple(kept_steps(scene, but=leaving)),
@@ -58,7 +58,7 @@ def retire(
             notes=tuple(
                 f"{found.id} is not applied: there is nothing to retire"
                 for found in asked
-                if found.need is Need.FIXED and found.candidate.receipt is None
+                if found.need is Need.FIXED and found.case.receipt is None
             ),
         )
 
@@ -79,8 +79,8 @@ def _refusal(found: Assessment) -> Problem | None:
     """Why an entry must not be retired; None: its fixes are proven, and nobody holds it."""
     if found.need is not Need.FIXED:
         return _unproven(found)
-    if found.candidate.hold is not None:
-        message = f"{found.id} is held: {found.candidate.hold.reason}"
+    if found.case.hold is not None:
+        message = f"{found.id} is held: {found.case.hold.reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {found.id}", patch=found.id)
     return None
 
@@ -88,7 +88,7 @@ def _refusal(found: Assessment) -> Problem | None:
 def _unproven(found: Assessment) -> Problem:
     open_fixes = [
         f"{finding.fix.ref} is {finding.status.value}"
-        for finding in found.candidate.fixes
+        for finding in found.case.fixes
         if finding.fix.role is FixRole.FIXES and finding.status is not FixStatus.PROVEN
     ]
     why = "; ".join(open_fixes) or "it names no fix that could be proven"
@@ -98,12 +98,12 @@ def _unproven(found: Assessment) -> Problem:
 
 
 def _retirement(scene: Scene, found: Assessment, clock: Clock) -> Retirement:
-    receipt = found.candidate.receipt
+    receipt = found.case.receipt
     names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
     installed = {name: scene.target.distributions[name] for name in names if name in scene.target.distributions}
     proven = [
         ProvenFix(ref=finding.fix.ref, evidence=tuple(item.reason for item in finding.items))
-        for finding in found.candidate.fixes
+        for finding in found.case.fixes
         if finding.status is FixStatus.PROVEN and finding.fix.role is FixRole.FIXES
     ]
     if not proven:

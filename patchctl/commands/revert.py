@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from patchctl.commands.change import carry_out
 from patchctl.commands.hold import with_holds
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene
 from patchctl.commands.stack import applied_diffs, concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
 from patchctl.model import listed_sha256, sha256_hex
@@ -51,7 +51,7 @@ def revert(
         judged = named_assessments(scene, [id_ for id_ in wanted if id_ not in scene.unknown])
         leaving = [id_ for id_ in wanted if id_ in recorded]
         held = scene.site.ledger.holds
-        notes = [f"{found.id} is not applied" for found in judged if found.candidate.receipt is None]
+        notes = [f"{found.id} is not applied" for found in judged if found.case.receipt is None]
         notes += [f"{id_} is held ({held[id_].reason}) and stays out until it is not" for id_ in leaving if id_ in held]
         refused = _still_required(scene, leaving)
         bases: dict[str, Base] = {}
@@ -83,7 +83,7 @@ def revert(
 
 
 def _all(scene: Scene, distribution: str | None) -> list[str]:
-    judged = [found.id for found in scene.assessments if found.candidate.receipt is not None]
+    judged = [found.id for found in scene.assessments if found.case.receipt is not None]
     about = [found.id for found in scene.assessments if concerns(found, distribution)]
     return [id_ for id_ in judged if id_ in about] + (list(scene.unknown) if distribution is None else [])
 
@@ -98,9 +98,9 @@ def _still_required(scene: Scene, leaving: Sequence[str]) -> tuple[Problem, ...]
     """Say which entries cannot go, because an entry that stays requires them."""
     problems = []
     for found in scene.assessments:
-        if found.candidate.receipt is None or found.id in leaving:
+        if found.case.receipt is None or found.id in leaving:
             continue
-        for needed in found.candidate.receipt.requires:
+        for needed in found.case.receipt.requires:
             if needed in leaving:
                 problems.append(_required(needed, found))
     return tuple(problems)

@@ -6,65 +6,21 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from patchctl.commands.candidates import candidates_of
+from patchctl.commands.judging import Scene, judge
 from patchctl.commands.place import Place
-from patchctl.commands.proofs import judge_all_fixes
-from patchctl.commands.selection import NOTHING, Parsed, Selection, select
-from patchctl.commands.warnings import entry_warnings, target_warnings
-from patchctl.errors import LedgerError, PatchctlError, Problem, TargetError
-from patchctl.evidence import files_named
-from patchctl.ledger import read_ledger, read_object
-from patchctl.model import FileFact, LedgerState, LiveFile, Snapshot, Target, listed_sha256
+from patchctl.commands.selection import NOTHING, Parsed
+from patchctl.errors import PatchctlError, TargetError
+from patchctl.ledger import read_ledger
+from patchctl.model import LedgerState, Snapshot, Target
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import find_target, path_below, read_snapshot, site_directories, top_levels
+from patchctl.target import SiteTree, find_target, site_directories
 from patchctl.transaction import JournalState, journal_state
-from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of
+from patchctl.verdict import SiteFacts
 
 _ATTEMPTS = 3
-
-
-class Scene(NamedTuple):
-    """What a command knows before it decides.
-
-    Attributes:
-        registry: the entries and what is broken among them.
-        target: the environment.
-        site: its files, bases and ledger.
-        assessments: every entry that is usable or recorded, in fold order.
-        journal: an unfinished transaction; then nothing else was judged.
-        unknown: ids that were applied, but what was applied cannot be read any more.
-        errors: broken entries and the like; the rest of the answer stands.
-        warnings: what the operator should know.
-        judged_on_base: no diff was taken out of the bytes that evidence was judged on.
-    """
-
-    registry: Registry
-    target: Target
-    site: SiteFacts
-    assessments: tuple[Assessment, ...]
-    journal: JournalState | None
-    unknown: tuple[str, ...]
-    errors: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
-    judged_on_base: bool = False
-
-    def find(self, id_: str) -> Assessment | None:
-        """Return the assessment of the entry ``id_``."""
-        return next((found for found in self.assessments if found.id == id_), None)
-
-    def parsed(self) -> Parsed:
-        """Return what the diffs say, for a scene that is gathered again."""
-        candidates = [found.candidate for found in self.assessments]
-        diffs = [diff for candidate in candidates for diff in (*candidate.diffs, *candidate.recorded)]
-        return {(diff.sha256, diff.strip): diff.files for diff in diffs}
-
-    def in_registry_order(self) -> tuple[Assessment, ...]:
-        """Return the assessments in registry order; entries that only the ledger knows come last."""
-        order = {entry.id: number for number, entry in enumerate(self.registry.entries)}
-        return tuple(sorted(self.assessments, key=lambda found: order.get(found.id, len(order))))
 
 
 class Aside(NamedTuple):
@@ -127,7 +83,15 @@ def gather(
         raise
     for _ in range(_ATTEMPTS):
         ledger = read_ledger(target.site)
-        scene = _judge(registry, target, ledger, assumed or {}, known, files)
+        scene = judge(
+            registry,
+            SiteTree(target),
+            ledger,
+            stores=(target.site,),
+            assumed=assumed or {},
+            known=known,
+            files=files,
+        )
         after = journal_state(target.site)
         if after is not None:
             return _unfinished(target, after)
@@ -206,77 +170,3 @@ def _unfinished(target: Target, journal: JournalState) -> Scene:
         errors=(),
         warnings=(),
     )
-
-
-def _judge(
-    registry: Registry,
-    target: Target,
-    ledger: LedgerState,
-    assumed: Mapping[str, str],
-    known: Parsed,
-    files: Sequence[str],
-) -> Scene:
-    ids = {entry.id for entry in registry.entries}
-    selections = [
-        select(registry, entry, target, ledger, assumed.get(entry.id), known=known) for entry in registry.entries
-    ]
-    orphans = [receipt for receipt in ledger.receipts if receipt.id not in ids]
-    selections += [select(registry, None, target, ledger, None, receipt=receipt, known=known) for receipt in orphans]
-    site = _site_facts(target, ledger, selections, files)
-    fixes, plain = judge_all_fixes(registry.entries, target, site, selections)
-    candidates = candidates_of(selections, site, fixes)
-    broken = [problem for selection in selections for problem in selection.problems]
-    assessments = assess(candidates, site)
-    return Scene(
-        registry=registry,
-        target=target,
-        site=site,
-        assessments=assessments,
-        journal=None,
-        unknown=tuple(selection.id for selection in selections if selection.unknown),
-        errors=(*registry.problems, *broken),
-        warnings=(*target_warnings(target), *entry_warnings(assessments, ledger)),
-        judged_on_base=plain,
-    )
-
-
-def _site_facts(
-    target: Target, ledger: LedgerState, selections: Iterable[Selection], files: Sequence[str]
-) -> SiteFacts:
-    paths = {*ledger.files, *(path_below(target.site, file) for file in files)}
-    for selection in selections:
-        paths |= selection.paths()
-        if selection.entry is not None:
-            paths |= files_named(selection.entry.fixes)
-    snapshot = read_snapshot(target, paths)
-    bases = {path: _base(target, ledger, snapshot, path) for path in paths}
-    tops = {name: top_levels(target, found) for name, found in target.distributions.items() if found.record is None}
-    return SiteFacts(distributions=target.distributions, snapshot=snapshot, ledger=ledger, bases=bases, tops=tops)
-
-
-def _base(target: Target, ledger: LedgerState, snapshot: Snapshot, path: str) -> Base:
-    if path in snapshot.problems:
-        return Base(kind=BaseKind.FOREIGN, data=None, reason=snapshot.problems[path])
-    live, fact = snapshot.files.get(path), ledger.files.get(path)
-    distribution = target.distributions.get(fact.distribution) if fact is not None else None
-    return base_of(
-        live=live.data if live is not None else None,
-        live_sha256=live.sha256 if live is not None else None,
-        live_mode=live.meta.mode if live is not None else 0o644,
-        fact=fact,
-        recorded_base=_recorded_base(target, fact, live) if fact is not None else None,
-        fingerprint=distribution.fingerprint if distribution is not None else None,
-        listed_sha256=listed_sha256(distribution, path) if distribution is not None else None,
-    )
-
-
-def _recorded_base(target: Target, fact: FileFact, live: LiveFile | None) -> bytes | None:
-    """The original below our result; a damaged one is none, and then the file counts as foreign."""
-    if fact.base is None or fact.result != (live.sha256 if live is not None else None):
-        return None
-    if live is not None and fact.base == fact.result:
-        return live.data
-    try:
-        return read_object(target.site, fact.base)
-    except LedgerError:
-        return None

@@ -74,6 +74,7 @@ def select(
     *,
     receipt: Receipt | None = None,
     known: Parsed = NOTHING,
+    stores: Sequence[str],
 ) -> Selection:
     """Choose an entry's variants for this environment and parse their diffs.
 
@@ -85,6 +86,7 @@ def select(
         assumed: build string given with ``--assume-build``.
         receipt: with ``entry`` None.
         known: what was parsed before.
+        stores: site directories (absolute) whose state directory may hold the diffs that were applied.
     """
     if entry is not None:
         receipt = next((held for held in ledger.receipts if held.id == entry.id), None)
@@ -100,7 +102,7 @@ def select(
             selection.unusable, selection.unknown = True, receipt is not None
             return selection
     if receipt is not None:
-        _add_recorded(selection, receipt, target, known)
+        _add_recorded(selection, receipt, stores, known)
         if assumed is None and receipt.assumed is not None and not _rebuilt(receipt, target):
             assumed = receipt.assumed
     selection.assumed = assumed
@@ -109,12 +111,12 @@ def select(
     return selection
 
 
-def _add_recorded(selection: Selection, receipt: Receipt, target: Target, known: Parsed) -> None:
+def _add_recorded(selection: Selection, receipt: Receipt, stores: Sequence[str], known: Parsed) -> None:
     """Read and parse what was applied. One receipt that cannot be read says nothing about the others."""
     diffs = []
     for recorded in receipt.diffs:
         try:
-            diffs.append(_recorded(recorded, target, known))
+            diffs.append(_recorded(recorded, stores, known))
         except (PatchctlError, ValueError) as error:
             message = f"what was applied of {receipt.id} cannot be read any more: {error}"
             hint = f"patchctl revert {receipt.id} takes it out: the originals are recorded by themselves"
@@ -124,8 +126,9 @@ def _add_recorded(selection: Selection, receipt: Receipt, target: Target, known:
     selection.recorded = tuple(diffs)
 
 
-def _recorded(recorded: ReceiptDiff, target: Target, known: Parsed) -> SourceDiff:
-    data = read_patch(target.site, recorded.sha256)
+def _recorded(recorded: ReceiptDiff, stores: Sequence[str], known: Parsed) -> SourceDiff:
+    kept = (read_patch(store, recorded.sha256) for store in stores)
+    data = next((data for data in kept if data is not None), None)
     if data is None:
         raise ValueError(f"the diff {recorded.sha256[:12]} is gone")
     same = known.get((recorded.sha256, recorded.strip))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from patchctl.commands.judging import Scene
 from patchctl.commands.proposal import Step
-from patchctl.commands.scene import Scene
 from patchctl.errors import RegistryError, UsageError
 from patchctl.plan import Layer
 from patchctl.verdict import Assessment, SourceDiff, Verdict
@@ -16,21 +16,21 @@ def kept_steps(scene: Scene, *, but: Collection[str] = ()) -> list[Step]:
 
     What is lost or drifted is among them: where such an entry still stands in a file that it shares, its lines stay.
     """
-    return [_kept(found) for found in scene.assessments if found.candidate.receipt is not None and found.id not in but]
+    return [_kept(found) for found in scene.assessments if found.case.receipt is not None and found.id not in but]
 
 
 def applied_diffs(scene: Scene) -> list[tuple[str, tuple[SourceDiff, ...]]]:
     """Return every recorded entry that can be read, in fold order, with what was applied."""
-    return [(found.id, found.candidate.recorded) for found in scene.assessments if found.candidate.receipt is not None]
+    return [(found.id, found.case.recorded) for found in scene.assessments if found.case.receipt is not None]
 
 
 def _kept(found: Assessment) -> Step:
-    receipt, patch = found.candidate.receipt, found.candidate.patch
+    receipt, patch = found.case.receipt, found.case.patch
     if receipt is None:
         raise ValueError(f"{found.id} has no receipt")
     layer = Layer(
         id=found.id,
-        diffs=found.candidate.recorded,
+        diffs=found.case.recorded,
         moved=False,
         requires=receipt.requires,
         conflicts=(*receipt.conflicts, *(patch.conflicts if patch is not None else ())),
@@ -41,9 +41,9 @@ def _kept(found: Assessment) -> Step:
 
 def concerns(found: Assessment, distribution: str | None) -> bool:
     """Return whether an entry is about ``distribution`` (normalised); None: about any."""
-    candidate = found.candidate
-    named = set(candidate.patch.distributions) if candidate.patch is not None else set()
-    return distribution is None or distribution in named | {diff.distribution for diff in candidate.recorded}
+    case = found.case
+    named = set(case.patch.distributions) if case.patch is not None else set()
+    return distribution is None or distribution in named | {diff.distribution for diff in case.recorded}
 
 
 def named_assessments(scene: Scene, ids: Sequence[str]) -> list[Assessment]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchctl.commands.glance import gather_glance
+from patchctl.commands.judging import Scene
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
-from patchctl.commands.scene import Scene, gather
+from patchctl.commands.scene import gather
 from patchctl.commands.stack import concerns, named_assessments
 from patchctl.errors import Outcome, Problem
 from patchctl.patch import Kind
@@ -60,7 +61,7 @@ def _advice(found: Assessment) -> bool:
         return True
     if found.need is Need.OPTIONAL:
         return True
-    patch = found.candidate.patch
+    patch = found.case.patch
     return found.need is Need.WANTED and patch is not None and patch.kind is Kind.ADVISORY
 
 

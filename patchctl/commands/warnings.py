@@ -66,12 +66,12 @@ def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tu
 
 
 def _of_entry(found: Assessment) -> Iterator[Problem]:
-    for finding in found.candidate.fixes:
+    for finding in found.case.fixes:
         if finding.status is FixStatus.CONTRADICTED and finding.fix.role is FixRole.FIXES:
             message = f"{found.id}: {finding.fix.ref} is claimed for this version, but these files do not contain it"
             yield Problem(code="claim-contradicted", message=message, patch=found.id)
     yield from _silent_change(found)
-    was_in = found.candidate.receipt is not None
+    was_in = found.case.receipt is not None
     if found.need is Need.HELD and was_in and found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
         message = f"{found.id} is held, but its files are not as they were when it was applied: {found.reason}"
         yield Problem(code="held-not-in", message=message, patch=found.id)
@@ -87,14 +87,12 @@ def _of_entry(found: Assessment) -> Iterator[Problem]:
 
 
 def _silent_change(found: Assessment) -> Iterator[Problem]:
-    candidate = found.candidate
-    if candidate.patch is None or candidate.receipt is None or candidate.patch.revision != candidate.receipt.revision:
+    case = found.case
+    if case.patch is None or case.receipt is None or case.patch.revision != case.receipt.revision:
         return
-    if found.verdict is not Verdict.APPLIED or candidate.rebuilt or not candidate.diffs:
+    if found.verdict is not Verdict.APPLIED or case.rebuilt or not case.diffs:
         return
-    if {diff.sha256 for diff in candidate.diffs} != {diff.sha256 for diff in candidate.receipt.diffs}:
-        message = (
-            f"{found.id}: the registry's diff is not the applied one, but both are revision {candidate.patch.revision}"
-        )
+    if {diff.sha256 for diff in case.diffs} != {diff.sha256 for diff in case.receipt.diffs}:
+        message = f"{found.id}: the registry's diff is not the applied one, but both are revision {case.patch.revision}"
         hint = "a changed diff needs a higher revision; the applied one stays in"
         yield Problem(code="revision-not-raised", message=message, hint=hint, patch=found.id)

@@ -30,6 +30,22 @@ class ReceiptDiff(NamedTuple):
     rule: str
 
 
+class SetAside(NamedTuple):
+    """That an applied entry was taken out for an upgrade, to be brought back or retired after it.
+
+    Attributes:
+        builds: distribution -> build string of the candidate that the upgrade was prepared for.
+        fingerprints: distribution -> fingerprint of that candidate; None where it has no RECORD.
+        expected: what the candidate's bytes promise: ``retires`` or ``returns``, or ``lost`` where it will do neither.
+        since: UTC time, ISO 8601 with ``Z``.
+    """
+
+    builds: Mapping[str, str]
+    fingerprints: Mapping[str, str | None]
+    expected: str
+    since: str
+
+
 class Receipt(NamedTuple):
     """One applied entry, as it was when it was applied; order in the ledger is the order of folding.
 
@@ -44,6 +60,7 @@ class Receipt(NamedTuple):
         conflicts: ids that must not come in beside it.
         assumed: build string given with ``--assume-build``; None: the detected build matched.
         despite_fix: applied although the bytes prove it fixed.
+        set_aside: taken out for an upgrade; None: it is in.
     """
 
     id: str
@@ -56,6 +73,7 @@ class Receipt(NamedTuple):
     conflicts: tuple[str, ...] = ()
     assumed: str | None = None
     despite_fix: bool = False
+    set_aside: SetAside | None = None
 
 
 class FileFact(NamedTuple):

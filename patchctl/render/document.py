@@ -152,8 +152,8 @@ def _edit(edit: FileEdit) -> Json:
 
 
 def _patch(found: Assessment) -> Json:
-    candidate = found.candidate
-    patch, receipt = candidate.patch, candidate.receipt
+    case = found.case
+    patch, receipt = case.patch, case.receipt
     known = patch or receipt
     return {
         "id": found.id,
@@ -162,16 +162,16 @@ def _patch(found: Assessment) -> Json:
         "title": known.title if known is not None else None,
         "revision": patch.revision if patch is not None else None,
         "applied_revision": receipt.revision if receipt is not None else None,
-        "match": {"rule": candidate.rule.value, "reason": candidate.reason},
-        "variants": [_variant(diff) for diff in candidate.due],
+        "match": {"rule": case.rule.value, "reason": case.reason},
+        "variants": [_variant(diff) for diff in case.due],
         "verdict": _word(found.verdict),
         "need": found.need.value,
         "action": found.action.value,
         "reason": found.reason,
-        "hold": candidate.hold.reason if candidate.hold is not None else None,
-        "assumed_build": candidate.assumed,
+        "hold": case.hold.reason if case.hold is not None else None,
+        "assumed_build": case.assumed,
         "despite_fix": receipt.despite_fix if receipt is not None else False,
-        "fixes": [_fix_finding(finding) for finding in candidate.fixes],
+        "fixes": [_fix_finding(finding) for finding in case.fixes],
         "files": [
             {
                 "path": file.path,

@@ -163,7 +163,7 @@ def convert_command(found: Assessment, file: FileFinding) -> str | None:
     if file.explanation is None or file.explanation.line_ends is None or file.obstacle is not None:
         return None
     script = _converter(file.explanation.line_ends)
-    sources = [diff for diff in found.candidate.due if any(part.path == file.path for part in diff.files)]
+    sources = [diff for diff in found.case.due if any(part.path == file.path for part in diff.files)]
     # a script for one file would spoil the headers and the lines of the others
     if script is None or len(sources) != 1 or len(sources[0].files) != 1:
         return None
@@ -178,7 +178,7 @@ def _renamed(name: str, ends: LineEnd) -> str:
 
 def diff_name(found: Assessment, path: str) -> str:
     """Return the name of the diff that changes ``path``."""
-    sources = (*found.candidate.due, *found.candidate.recorded)
+    sources = (*found.case.due, *found.case.recorded)
     return next((diff.name for diff in sources if any(part.path == path for part in diff.files)), "the diff")
 
 

@@ -93,8 +93,8 @@ def _entry(found: Assessment) -> Iterator[str]:
         f"action={found.action.value}",
         f"verdict={found.verdict.value if found.verdict is not None else '-'}",
         f"need={found.need.value}",
-        f"match={found.candidate.rule.value}",
-        f"match-reason={found.candidate.reason}",
+        f"match={found.case.rule.value}",
+        f"match-reason={found.case.reason}",
         f"reason={found.reason}",
     )
 
@@ -169,7 +169,7 @@ def _code(line: bytes) -> str:
 
 
 def _fixes(found: Assessment) -> Iterator[str]:
-    for finding in found.candidate.fixes:
+    for finding in found.case.fixes:
         yield _record(
             "fix", found.id, finding.fix.ref, f"role={finding.fix.role.value}", f"status={finding.status.value}"
         )

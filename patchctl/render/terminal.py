@@ -182,11 +182,11 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: 
         console.print(head)
         return
     console.print(head)
-    known = found.candidate.patch or found.candidate.receipt
+    known = found.case.patch or found.case.receipt
     if known is not None:
         _line(console, known.title, indent=_INDENT)
     # What the diff would meet is beside the point where upstream has the change.
-    fixed = found.need is Need.FIXED and found.candidate.receipt is None
+    fixed = found.need is Need.FIXED and found.case.receipt is None
     detailed = detailed and not fixed
     _field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
     _print_facts(console, found, detailed=detailed)
@@ -209,23 +209,23 @@ def _first_word(found: Assessment) -> tuple[str, str]:
 
 
 def _print_facts(console: Console, found: Assessment, *, detailed: bool) -> None:
-    candidate = found.candidate
+    case = found.case
     for claim in contradictions(found):
         _field(console, "WARNING", claim, style="bold red")
-    _field(console, "build", f"{candidate.rule.value}: {candidate.reason}")
-    if found.reason != candidate.reason:
+    _field(console, "build", f"{case.rule.value}: {case.reason}")
+    if found.reason != case.reason:
         _field(console, "because", found.reason)
     if found.action in {Action.PORT, Action.INSPECT, Action.ADOPT} or detailed:
         from patchctl.render.explain import misfit_rows
 
         for label, row in misfit_rows(found, detailed=detailed):
             _field(console, label, row)
-    for status, refs in fix_groups(candidate.fixes):
+    for status, refs in fix_groups(case.fixes):
         _field(console, "fixes", f"{FIX_WORDS.get(status, status)}: {', '.join(refs)}")
-    if candidate.hold is not None and found.need is not Need.HELD:
-        _field(console, "hold", candidate.hold.reason)
-    if candidate.assumed is not None:
-        _field(console, "assumed", f"--assume-build {candidate.assumed}")
+    if case.hold is not None and found.need is not Need.HELD:
+        _field(console, "hold", case.hold.reason)
+    if case.assumed is not None:
+        _field(console, "assumed", f"--assume-build {case.assumed}")
 
 
 def _print_change(console: Console, change: Change) -> None:

@@ -67,7 +67,7 @@ def contradictions(found: Assessment) -> tuple[str, ...]:
     """Claims that the bytes contradict: somebody will believe the version number, so say it loudly."""
     return tuple(
         f"{finding.fix.ref} is claimed for this version, but these files do not contain it"
-        for finding in found.candidate.fixes
+        for finding in found.case.fixes
         if finding.status is FixStatus.CONTRADICTED and finding.fix.role is FixRole.FIXES
     )
 
@@ -82,8 +82,10 @@ def fix_groups(fixes: tuple[FixFinding, ...]) -> tuple[tuple[str, tuple[str, ...
 
 
 def avoidance(avoid: Avoid) -> str:
-    """The variables and flags to launch with, and those to leave out; empty where none avoids the bug."""
-    words = [*(f"{key}={value}" for key, value in avoid.env.items()), *avoid.args]
+    """The variables and flags to launch with, quoted for a shell, and those to leave out; empty without any."""
+    from shlex import quote  # late: only where an avoidance is shown
+
+    words = [*(f"{key}={quote(value)}" for key, value in avoid.env.items()), *map(quote, avoid.args)]
     return " ".join(words + [f"(without {' '.join(avoid.remove_args)})"] * bool(avoid.remove_args))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from patchctl.disk import Roots, link_text, open_parent, read_linked
 from patchctl.model.target import Distribution, Target, listed_sha256
@@ -16,7 +16,8 @@ from patchctl.target.holdings import read_info
 from patchctl.target.reading import open_site, open_target
 from patchctl.target.record import is_metadata
 
-_LARGEST = 2 << 20
+LARGEST_SEARCHED = 2 << 20
+"""Bytes of a source that is searched."""
 _CODE = (".py", ".so")
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -71,13 +72,18 @@ def top_levels(target: Target, distribution: Distribution) -> tuple[str, ...]:
     if distribution.grafts:
         return tuple(sorted(distribution.grafts))
     if distribution.record is not None:
-        code = (path for path in distribution.record if path.endswith(_CODE) and _is_below(path))
-        return tuple(sorted({path.partition("/")[0] for path in code}))
+        return listed_tops(distribution.record)
     root_fd = open_site(target.site)
     try:
         return _stated_tops(root_fd, distribution)
     finally:
         os.close(root_fd)
+
+
+def listed_tops(record: Iterable[str]) -> tuple[str, ...]:
+    """Return the top-level packages and modules that the paths of a RECORD lie in, sorted."""
+    code = (path for path in record if path.endswith(_CODE) and is_listed_below(path))
+    return tuple(sorted({path.partition("/")[0] for path in code}))
 
 
 def _stated_tops(root_fd: int, distribution: Distribution) -> tuple[str, ...]:
@@ -94,7 +100,7 @@ def _paths(roots: Roots, distribution: Distribution) -> list[str]:
     if distribution.grafts:
         return sorted(path for top in distribution.grafts for path in _walk(roots.of(top), top))
     if distribution.record is not None:
-        return sorted(path for path in distribution.record if _is_below(path))
+        return sorted(path for path in distribution.record if is_listed_below(path))
     return sorted(path for top in _stated_tops(roots.site, distribution) for path in _walk(roots.site, top))
 
 
@@ -114,9 +120,7 @@ def _search(
     roots: Roots, distribution: Distribution, paths: list[str], words: Collection[str], found: dict[str, list[str]]
 ) -> None:
     """Add the files that define a word; ``paths`` is sorted, so that each directory is opened about once."""
-    import re
-
-    patterns = [(word, word.encode(), _definition(re.escape(word.encode()))) for word in words]
+    definers = Definers(words)
     opened, parent = "", -1
     for path in paths:
         directory, _, name = path.rpartition("/")
@@ -130,12 +134,25 @@ def _search(
                 continue
             opened = directory
         data = _read(parent, name) or _read_link(roots, distribution, path)
-        for word, plain, pattern in patterns:
-            # Plain search throws out nearly every file at a tenth of the pattern's cost.
-            if plain in data and re.search(pattern, data):
-                found[word].append(path)
+        for word in definers.found(data):
+            found[word].append(path)
     if parent >= 0:
         os.close(parent)
+
+
+class Definers:
+    """Finds which of some identifiers a source defines: ``def WORD``, ``async def WORD`` or ``class WORD``."""
+
+    def __init__(self, words: Collection[str]) -> None:
+        """Take the identifiers."""
+        import re
+
+        self._patterns = [(word, word.encode(), re.compile(_definition(re.escape(word.encode())))) for word in words]
+
+    def found(self, data: bytes) -> tuple[str, ...]:
+        """Return the identifiers that the source ``data`` defines."""
+        # Plain search throws out nearly every file at a tenth of the pattern's cost.
+        return tuple(word for word, plain, pattern in self._patterns if plain in data and pattern.search(data))
 
 
 def _definition(word: bytes) -> bytes:
@@ -150,7 +167,7 @@ def _read(parent: int, name: str) -> bytes:
         return b""
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_SEARCHED:
             return b""
         return os.read(fd, status.st_size)
     except OSError:
@@ -165,12 +182,13 @@ def _read_link(roots: Roots, distribution: Distribution, path: str) -> bytes:
     try:
         if listed is None or link_text(roots, path) is None:
             return b""
-        return read_linked(roots, path, {listed}, {os.fstat(roots.site).st_uid}, limit=_LARGEST).data
+        return read_linked(roots, path, {listed}, {os.fstat(roots.site).st_uid}, limit=LARGEST_SEARCHED).data
     except OSError:
         return b""
 
 
-def _is_below(path: str) -> bool:
+def is_listed_below(path: str) -> bool:
+    """Return whether a path of RECORD is a file of the site that the distribution brings, not metadata."""
     return not path.startswith("/") and ".." not in path.split("/") and not is_metadata(path)
 
 

@@ -62,7 +62,7 @@ def adoption(
         applied: the recorded entries in fold order, with what was applied.
         originals: path -> bytes that have the hash which RECORD lists for it, found somewhere.
     """
-    waiting = [_Layer(id=it.id, diffs=it.candidate.due, requires=it.candidate.requires) for it in wanted]
+    waiting = [_Layer(id=it.id, diffs=it.case.due, requires=it.case.requires) for it in wanted]
     contents: dict[str, Content | None] = {}
     certain: dict[str, bool] = {}
     order: list[_Layer] = []

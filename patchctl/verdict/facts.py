@@ -92,7 +92,7 @@ class SourceDiff(NamedTuple):
     reason: str
 
 
-class Candidate(NamedTuple):
+class Case(NamedTuple):
     """One entry before judgement: everything the shell gathered about it.
 
     Attributes:
@@ -223,7 +223,7 @@ class FileFinding(NamedTuple):
 class Assessment(NamedTuple):
     """Everything known about one entry here. ``verdict`` and ``fit`` are None for an advisory, which has no diff."""
 
-    candidate: Candidate
+    case: Case
     verdict: Verdict | None
     fit: Fit | None
     files: tuple[FileFinding, ...]
@@ -234,4 +234,4 @@ class Assessment(NamedTuple):
     @property
     def id(self) -> str:
         """The entry's id."""
-        return self.candidate.id
+        return self.case.id

@@ -118,11 +118,11 @@ def hunk_words(place: HunkPlace) -> str:
     return "its lines are not in the file"
 
 
-def lines_words(candidates: Sequence[int]) -> str:
+def lines_words(lines: Sequence[int]) -> str:
     """Return ``line 4``, or ``lines 4, 9 and 12``; where more were not looked for, it says so."""
-    if len(candidates) >= LISTED:
-        return f"lines {', '.join(map(str, candidates))} and perhaps more"
-    *most, last = map(str, candidates or ("",))
+    if len(lines) >= LISTED:
+        return f"lines {', '.join(map(str, lines))} and perhaps more"
+    *most, last = map(str, lines or ("",))
     return f"lines {', '.join(most)} and {last}" if most else f"line {last}" if last else ""
 
 

@@ -14,7 +14,7 @@ from patchctl.match import Fit, FitReport
 from patchctl.model import Content, Distribution, pristine, sha256_hex
 from patchctl.verdict.base import BaseKind, is_rebuilt
 from patchctl.verdict.explaining import meeting_of
-from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, SiteFacts, SourceDiff, Verdict
+from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, SiteFacts, SourceDiff, Verdict
 from patchctl.verdict.fold import fit_of, fold_diffs
 from patchctl.verdict.need import action_of, need_of
 from patchctl.verdict.scope import outside, standing
@@ -49,10 +49,10 @@ class _View:
         self.folded.update(fold.contents)
         self.layers.append((id_, diffs))
 
-    def fold_required(self, candidate: Candidate, by_id: Mapping[str, Candidate]) -> None:
+    def fold_required(self, case: Case, by_id: Mapping[str, Case]) -> None:
         """Fold what the entry requires and is not in yet, deepest first; what does not fit changes nothing."""
         inside = {id_ for id_, _ in self.layers}
-        for required in _closure(candidate, by_id):
+        for required in _closure(case, by_id):
             if required.id not in inside:
                 self.fold(required.id, required.diffs)
 
@@ -68,32 +68,32 @@ class _View:
         return other
 
 
-def assess(candidates: Sequence[Candidate], site: SiteFacts) -> tuple[Assessment, ...]:
-    """Judge every candidate.
+def assess(cases: Sequence[Case], site: SiteFacts) -> tuple[Assessment, ...]:
+    """Judge every case.
 
     Args:
-        candidates: in fold order: receipts in ledger order, then the others.
-        site: the environment; its bases cover every path that a candidate's diffs name.
+        cases: in fold order: receipts in ledger order, then the others.
+        site: the environment; its bases cover every path that a case's diffs name.
     """
-    by_id = {candidate.id: candidate for candidate in candidates}
+    by_id = {case.id: case for case in cases}
     view, found = _View(site), []
-    for candidate in (candidate for candidate in candidates if candidate.receipt is not None):
-        found.append(_assess_receipt(candidate, site, view, by_id))
+    for case in (case for case in cases if case.receipt is not None):
+        found.append(_assess_receipt(case, site, view, by_id))
     # The others meet what is wanted before them; one that matches nothing is judged last, over all of it.
     wanted = view.without(())
-    for candidate in sorted(
-        (candidate for candidate in candidates if candidate.receipt is None),
-        key=lambda candidate: candidate.rule is MatchRule.NONE,
+    for case in sorted(
+        (case for case in cases if case.receipt is None),
+        key=lambda case: case.rule is MatchRule.NONE,
     ):
-        assessment = _assess_over(wanted, candidate, site, by_id)
-        if candidate.rule is not MatchRule.NONE and assessment.fit is not Fit.APPLICABLE:
+        assessment = _assess_over(wanted, case, site, by_id)
+        if case.rule is not MatchRule.NONE and assessment.fit is not Fit.APPLICABLE:
             # It may fit without the others that are wanted: then it can come in by itself, or instead of them.
-            assessment = _assess_over(view, candidate, site, by_id)
+            assessment = _assess_over(view, case, site, by_id)
         found.append(assessment)
         if assessment.need is Need.WANTED and assessment.fit is Fit.APPLICABLE:
-            wanted.fold_required(candidate, by_id)
-            wanted.fold(candidate.id, candidate.diffs)
-    order = {candidate.id: number for number, candidate in enumerate(candidates)}
+            wanted.fold_required(case, by_id)
+            wanted.fold(case.id, case.diffs)
+    order = {case.id: number for number, case in enumerate(cases)}
     return _settle(sorted(found, key=lambda assessment: order[assessment.id]))
 
 
@@ -103,31 +103,29 @@ def _settle(found: list[Assessment]) -> tuple[Assessment, ...]:
     return tuple(action_of(assessment, needs) for assessment in found)
 
 
-def _assess_receipt(candidate: Candidate, site: SiteFacts, view: _View, by_id: Mapping[str, Candidate]) -> Assessment:
-    verdict, why = _recorded_verdict(candidate, site)
+def _assess_receipt(case: Case, site: SiteFacts, view: _View, by_id: Mapping[str, Case]) -> Assessment:
+    verdict, why = _recorded_verdict(case, site)
     # A lost entry, or one with a newer revision, is judged by the diffs that would bring it in now.
-    changing = verdict is Verdict.LOST or (verdict is Verdict.APPLIED and candidate.newer)
+    changing = verdict is Verdict.LOST or (verdict is Verdict.APPLIED and case.newer)
     met = view.without(())
     if changing:
-        met.fold_required(candidate, by_id)
-    fit, files = _fit_files(
-        candidate.due if changing else candidate.recorded, site, met, forward_only=verdict is Verdict.APPLIED
-    )
-    need = need_of(candidate, fit if verdict is Verdict.LOST else None, files)
-    coming = verdict is Verdict.LOST or candidate.newer
+        met.fold_required(case, by_id)
+    fit, files = _fit_files(case.due if changing else case.recorded, site, met, forward_only=verdict is Verdict.APPLIED)
+    need = need_of(case, fit if verdict is Verdict.LOST else None, files)
+    coming = verdict is Verdict.LOST or case.newer
     if coming and need is Need.WANTED and fit is Fit.APPLICABLE:
-        view.fold(candidate.id, candidate.due)
+        view.fold(case.id, case.due)
     else:
-        view.fold(candidate.id, standing(site, candidate.id, candidate.recorded))
-    return _first_answer(candidate, verdict, fit, files, need, why)
+        view.fold(case.id, standing(site, case.id, case.recorded))
+    return _first_answer(case, verdict, fit, files, need, why)
 
 
-def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, str]:
+def _recorded_verdict(case: Case, site: SiteFacts) -> tuple[Verdict, str]:
     """The verdict of an entry with a receipt, from hashes alone."""
-    paths = [path for diff in candidate.recorded for file in diff.files for path in file.paths]
+    paths = [path for diff in case.recorded for file in diff.files for path in file.paths]
     # a later entry may have renamed a file that this one changed: its lines are under the new name
-    paths += [path for path, fact in site.ledger.files.items() if candidate.id in fact.entries and path not in paths]
-    absent = [diff.distribution for diff in candidate.recorded if diff.distribution not in site.distributions]
+    paths += [path for path, fact in site.ledger.files.items() if case.id in fact.entries and path not in paths]
+    absent = [diff.distribution for diff in case.recorded if diff.distribution not in site.distributions]
     if absent:
         return Verdict.LOST, f"{absent[0]} is not installed here any more"
     for path in paths:
@@ -141,7 +139,7 @@ def _recorded_verdict(candidate: Candidate, site: SiteFacts) -> tuple[Verdict, s
             return Verdict.DRIFTED, f"{path}: {base.reason}"
     for path in paths:
         fact = site.ledger.files.get(path)
-        if fact is None or candidate.id not in fact.entries:
+        if fact is None or case.id not in fact.entries:
             return Verdict.LOST, f"{path} does not carry it any more"
         if site.bases[path].history:
             rebuilt = is_rebuilt(fact, _fingerprint(site, fact.distribution))
@@ -154,24 +152,24 @@ def _fingerprint(site: SiteFacts, distribution: str) -> str | None:
     return found.fingerprint if found is not None else None
 
 
-def _assess_over(ground: _View, candidate: Candidate, site: SiteFacts, by_id: Mapping[str, Candidate]) -> Assessment:
-    met = ground.without(candidate.replaces)
-    met.fold_required(candidate, by_id)
-    return _assess_other(candidate, site, met)
+def _assess_over(ground: _View, case: Case, site: SiteFacts, by_id: Mapping[str, Case]) -> Assessment:
+    met = ground.without(case.replaces)
+    met.fold_required(case, by_id)
+    return _assess_other(case, site, met)
 
 
-def _assess_other(candidate: Candidate, site: SiteFacts, met: _View) -> Assessment:
-    if not candidate.diffs:
-        need = need_of(candidate, None, ())
-        return _first_answer(candidate, None, None, (), need, candidate.reason)
-    fit, files = _fit_files(candidate.diffs, site, met)
-    need = need_of(candidate, fit, files)
-    why = next((f"{file.path}: {file.obstacle}" for file in files if file.obstacle), candidate.reason)
-    return _first_answer(candidate, _UNRECEIPTED[fit], fit, files, need, why)
+def _assess_other(case: Case, site: SiteFacts, met: _View) -> Assessment:
+    if not case.diffs:
+        need = need_of(case, None, ())
+        return _first_answer(case, None, None, (), need, case.reason)
+    fit, files = _fit_files(case.diffs, site, met)
+    need = need_of(case, fit, files)
+    why = next((f"{file.path}: {file.obstacle}" for file in files if file.obstacle), case.reason)
+    return _first_answer(case, _UNRECEIPTED[fit], fit, files, need, why)
 
 
 def _first_answer(
-    candidate: Candidate,
+    case: Case,
     verdict: Verdict | None,
     fit: Fit | None,
     files: tuple[FileFinding, ...],
@@ -179,9 +177,7 @@ def _first_answer(
     reason: str,
 ) -> Assessment:
     """An assessment whose action is still open: it is settled once every neighbour is known."""
-    return Assessment(
-        candidate=candidate, verdict=verdict, fit=fit, files=files, need=need, action=Action.NONE, reason=reason
-    )
+    return Assessment(case=case, verdict=verdict, fit=fit, files=files, need=need, action=Action.NONE, reason=reason)
 
 
 def _fit_files(
@@ -253,16 +249,16 @@ def _worst(fits: Sequence[Fit]) -> Fit:
     return Fit.APPLICABLE
 
 
-def _closure(candidate: Candidate, by_id: Mapping[str, Candidate]) -> list[Candidate]:
-    """What ``candidate`` requires and is not applied, deepest first; the registry has refused cycles."""
-    ordered: list[Candidate] = []
+def _closure(case: Case, by_id: Mapping[str, Case]) -> list[Case]:
+    """What ``case`` requires and is not applied, deepest first; the registry has refused cycles."""
+    ordered: list[Case] = []
 
-    def visit(current: Candidate) -> None:
+    def visit(current: Case) -> None:
         for needed in current.requires:
             other = by_id.get(needed)
-            if other is not None and other.receipt is None and other not in ordered and other is not candidate:
+            if other is not None and other.receipt is None and other not in ordered and other is not case:
                 visit(other)
                 ordered.append(other)
 
-    visit(candidate)
+    visit(case)
     return ordered

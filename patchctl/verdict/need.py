@@ -8,7 +8,7 @@ from patchctl.build import MatchRule
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole
-from patchctl.verdict.facts import Action, Assessment, Candidate, FileFinding, Need, Verdict
+from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, Verdict
 from patchctl.verdict.fold import misfit_words
 
 _STATES = (
@@ -26,33 +26,33 @@ _NUMBERS = 12
 """How many hunks are listed by number."""
 
 
-def need_of(candidate: Candidate, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
+def need_of(case: Case, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
     """Whether the entry ought to be in.
 
     Args:
-        candidate: the entry.
+        case: the entry.
         fit: what its diffs look like here, where that is not our own doing; None: not judged, or our own doing.
         files: the findings behind ``fit``.
     """
-    matched = candidate.rule is not MatchRule.NONE
-    if is_fixed(candidate, files):
+    matched = case.rule is not MatchRule.NONE
+    if is_fixed(case, files):
         return Need.FIXED
-    if candidate.hold is not None:
+    if case.hold is not None:
         return Need.HELD
-    if candidate.receipt is not None:
+    if case.receipt is not None:
         return Need.WANTED
-    if candidate.replaced_by is not None:
+    if case.replaced_by is not None:
         return Need.NOT_CONCERNED
-    if matched and candidate.patch is not None and candidate.patch.default:
+    if matched and case.patch is not None and case.patch.default:
         return Need.WANTED
     if matched:
         return Need.OPTIONAL
-    return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE and not candidate.incomplete else Need.NOT_CONCERNED
+    return Need.UNKNOWN_BUILD if fit is Fit.APPLICABLE and not case.incomplete else Need.NOT_CONCERNED
 
 
-def is_fixed(candidate: Candidate, files: Sequence[FileFinding]) -> bool:
+def is_fixed(case: Case, files: Sequence[FileFinding]) -> bool:
     """Every fix is proven in the base bytes, or the build itself carries the change (files that equal RECORD)."""
-    fixes = [finding for finding in candidate.fixes if finding.fix.role is FixRole.FIXES]
+    fixes = [finding for finding in case.fixes if finding.fix.role is FixRole.FIXES]
     if fixes and all(finding.status is FixStatus.PROVEN for finding in fixes):
         return True
     return bool(files) and all(file.built_in for file in files)
@@ -65,24 +65,24 @@ def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> A
 
 
 def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
-    candidate = found.candidate
+    case = found.case
     if found.need is Need.FIXED:
         return _fixed_action(found)
     if found.need is Need.HELD:
         return Action.NONE, _held_reason(found)
     if found.need is Need.UNKNOWN_BUILD:
-        return Action.PORT, f"the diff fits these bytes, but the entry does not name this build: {candidate.reason}"
+        return Action.PORT, f"the diff fits these bytes, but the entry does not name this build: {case.reason}"
     if found.need is not Need.WANTED:
-        return Action.NONE, f"replaced by {candidate.replaced_by}" if candidate.replaced_by else None
+        return Action.NONE, f"replaced by {case.replaced_by}" if case.replaced_by else None
     if found.verdict is None:
         return Action.NONE, "advice only; see its avoidance"
-    if candidate.receipt is not None and candidate.replaced_by is not None:
+    if case.receipt is not None and case.replaced_by is not None:
         return _replaced_action(found, neighbours)
     return _wanted_action(found, neighbours)
 
 
 def _fixed_action(found: Assessment) -> tuple[Action, str | None]:
-    receipt, hold = found.candidate.receipt, found.candidate.hold
+    receipt, hold = found.case.receipt, found.case.hold
     if receipt is None:
         return Action.NONE, _fixed_reason(found)
     if hold is not None:
@@ -94,31 +94,31 @@ def _fixed_action(found: Assessment) -> tuple[Action, str | None]:
 
 def _replaced_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
     """A recorded entry whose place another one takes: it goes when that one comes in."""
-    replacement = found.candidate.replaced_by or ""
+    replacement = found.case.replaced_by or ""
     if found.verdict in {Verdict.DRIFTED, Verdict.MISSING}:
         return Action.INSPECT, None
     other = neighbours.get(replacement)
-    if other is not None and other.candidate.receipt is not None:
+    if other is not None and other.case.receipt is not None:
         return Action.INSPECT, f"replaced by {replacement}, which is applied too: revert {found.id}"
     return Action.NONE, f"replaced by {replacement}, which takes it out when applied"
 
 
 def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
-    verdict, candidate = found.verdict, found.candidate
+    verdict, case = found.verdict, found.case
     if verdict is Verdict.APPLIED:
-        if not candidate.newer or candidate.patch is None or candidate.receipt is None:
+        if not case.newer or case.patch is None or case.receipt is None:
             return Action.NONE, None
         blocker = blocked_by(found, neighbours)
         if blocker is not None:
-            return Action.INSPECT, f"revision {candidate.patch.revision} cannot come in: {blocker}"
+            return Action.INSPECT, f"revision {case.patch.revision} cannot come in: {blocker}"
         action = Action.APPLY if found.fit is Fit.APPLICABLE else Action.PORT
-        return action, f"revision {candidate.receipt.revision} is applied, {candidate.patch.revision} is current"
+        return action, f"revision {case.receipt.revision} is applied, {case.patch.revision} is current"
     if verdict is Verdict.DRIFTED or any(file.obstacle for file in found.files):
         return Action.INSPECT, None
-    if verdict is Verdict.LOST and candidate.incomplete:
+    if verdict is Verdict.LOST and case.incomplete:
         return Action.INSPECT, f"{found.reason}: revert it, or reinstall the distribution"
-    if candidate.receipt is not None and candidate.rebuilt and candidate.rule is MatchRule.NONE:
-        return Action.PORT, f"it was applied to another build and does not name this one: {candidate.reason}"
+    if case.receipt is not None and case.rebuilt and case.rule is MatchRule.NONE:
+        return Action.PORT, f"it was applied to another build and does not name this one: {case.reason}"
     blocker = blocked_by(found, neighbours)
     if blocker is not None:
         return Action.INSPECT, blocker
@@ -159,7 +159,7 @@ def states_words(states: Sequence[Fit]) -> str:
 
 
 def _held_reason(found: Assessment) -> str:
-    hold = found.candidate.hold
+    hold = found.case.hold
     reason = f"held: {hold.reason if hold is not None else ''}"
     if found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
         return f"{reason}; but it is {found.verdict.value}: {found.reason}"
@@ -168,7 +168,7 @@ def _held_reason(found: Assessment) -> str:
 
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     """Return why a neighbour keeps the entry from going in; None when none does."""
-    for needed in found.candidate.requires:
+    for needed in found.case.requires:
         reason = _unmet(needed, neighbours, found)
         if reason is not None:
             return reason
@@ -193,22 +193,22 @@ def _unmet(needed: str, neighbours: Mapping[str, Assessment], found: Assessment)
 
 
 def _clash(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
-    candidate = found.candidate
+    case = found.case
     for other in neighbours.values():
-        clash = other.id in _conflicts(candidate) or found.id in _conflicts(other.candidate)
-        in_the_way = other.candidate.receipt is not None or other.need is Need.WANTED
-        if clash and other.id != found.id and in_the_way and other.id not in candidate.replaces:
+        clash = other.id in _conflicts(case) or found.id in _conflicts(other.case)
+        in_the_way = other.case.receipt is not None or other.need is Need.WANTED
+        if clash and other.id != found.id and in_the_way and other.id not in case.replaces:
             return f"it conflicts with {other.id}: take one out and hold it"
     return None
 
 
-def _conflicts(candidate: Candidate) -> tuple[str, ...]:
-    recorded = candidate.receipt.conflicts if candidate.receipt is not None else ()
-    return (*recorded, *(candidate.patch.conflicts if candidate.patch is not None else ()))
+def _conflicts(case: Case) -> tuple[str, ...]:
+    recorded = case.receipt.conflicts if case.receipt is not None else ()
+    return (*recorded, *(case.patch.conflicts if case.patch is not None else ()))
 
 
 def _fixed_reason(found: Assessment) -> str:
-    proven = [finding.fix.ref for finding in found.candidate.fixes if finding.fix.role is FixRole.FIXES]
-    if proven and is_fixed(found.candidate, ()):
+    proven = [finding.fix.ref for finding in found.case.fixes if finding.fix.role is FixRole.FIXES]
+    if proven and is_fixed(found.case, ()):
         return f"proven in the installed bytes: {', '.join(proven)}"
     return "the build itself carries this change: its files equal RECORD"

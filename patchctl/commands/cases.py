@@ -1,4 +1,4 @@
-"""From the selected diffs to a :class:`Candidate`: what the ledger, the bases and the other entries say of it."""
+"""From the selected diffs to a :class:`Case`: what the ledger, the bases and the other entries say of it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from patchctl.build import MatchRule
 from patchctl.commands.selection import Selection
 from patchctl.evidence import FixFinding
 from patchctl.registry import replaced_ids
-from patchctl.verdict import Candidate, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
+from patchctl.verdict import Case, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
 
-def candidates_of(
+def cases_of(
     selections: Sequence[Selection], site: SiteFacts, fixes: Mapping[str, tuple[FixFinding, ...]]
-) -> list[Candidate]:
-    """Return a candidate for each selection of which something can be judged, in ledger order, then registry order.
+) -> list[Case]:
+    """Return a case for each selection of which something can be judged, in ledger order, then registry order.
 
     Args:
         selections: in registry order.
@@ -24,24 +24,24 @@ def candidates_of(
     entries = {other.id: other.entry for other in selections if other.entry is not None}
     replaced = {id_: replaced_ids(entry, entries) for id_, entry in entries.items()}
     replacements = _replacements(selections, site, replaced)
-    candidates = [
-        _candidate(selection, site, fixes.get(selection.id, ()), replaced.get(selection.id, ()), replacements)
+    cases = [
+        _case(selection, site, fixes.get(selection.id, ()), replaced.get(selection.id, ()), replacements)
         for selection in selections
         if not selection.unknown and (selection.receipt is not None or not selection.unusable)
     ]
     position = {receipt.id: number for number, receipt in enumerate(site.ledger.receipts)}
-    return sorted(candidates, key=lambda candidate: position.get(candidate.id, len(position)))
+    return sorted(cases, key=lambda case: position.get(case.id, len(position)))
 
 
-def _candidate(
+def _case(
     selection: Selection,
     site: SiteFacts,
     fixes: tuple[FixFinding, ...],
     replaces: tuple[str, ...],
     replacements: Mapping[str, str],
-) -> Candidate:
+) -> Case:
     usable = not selection.unusable
-    return Candidate(
+    return Case(
         id=selection.id,
         patch=selection.entry,
         receipt=selection.receipt,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from patchctl.errors import TargetError
@@ -39,6 +40,79 @@ class WheelFile(NamedTuple):
     executable: bool
 
 
+class Archive(NamedTuple):
+    """An opened wheel that can be read in one way only.
+
+    Attributes:
+        path: of the file, as it was given.
+        zipped: the open archive.
+        members: name in the archive -> its entry.
+        places: path below a site (POSIX) -> the member that an installer puts there.
+        info: name of the dist-info directory.
+        listed: RECORD's rows, by member name: hash as ``sha256=<urlsafe base64>``, or None where a row has none.
+    """
+
+    path: str
+    zipped: ZipFile
+    members: Mapping[str, ZipInfo]
+    places: Mapping[str, str]
+    info: str
+    listed: Mapping[str, str | None]
+
+    def read(self, path: str) -> WheelFile | None:
+        """Return what would be installed at ``path`` (POSIX, relative to a site); None: nothing would be.
+
+        Raises:
+            TargetError: ``unsafe-wheel``: two installers could make two things of it, or it is too large;
+                ``wrong-record``: it is not what the wheel's own RECORD lists.
+        """
+        _refuse_overlay(self.members, path, self.path)
+        name = self.places.get(path)
+        if name is None:
+            return None
+        data = self.bytes(name)
+        if row_sha256(self.listed.get(name)) != sha256_hex(data):
+            raise TargetError("wrong-record", f"{self.path}: {name} is not what its own RECORD lists", hint=_HINT)
+        return WheelFile(data=data, executable=bool(self.members[name].external_attr >> 16 & _EXECUTABLE))
+
+    def bytes(self, name: str) -> bytes:
+        """Return the bytes of a member, whatever RECORD says of it; errors as of :meth:`read`."""
+        with _told(self.path):
+            return _bytes(self.zipped, self.members[name], self.path)
+
+
+@contextmanager
+def opened_wheel(wheel: str) -> Iterator[Archive]:
+    """Open a wheel (path); what is read of it while it is open raises as this does.
+
+    Only the central directory and the members that are asked for are read.
+
+    Raises:
+        TargetError: ``unreadable-wheel``: no wheel, or damaged; ``unsafe-wheel``: it could be read in two ways, or a
+            member is too large; ``wrong-record``: its RECORD is missing or damaged.
+    """
+    import zipfile
+
+    with ExitStack() as stack:
+        with _told(wheel):
+            zipped = stack.enter_context(zipfile.ZipFile(stack.enter_context(_opened(wheel))))
+            archive = _archive(zipped, wheel)
+        yield archive
+
+
+@contextmanager
+def _told(wheel: str) -> Iterator[None]:
+    """Say of every error of reading that the wheel is no wheel, or damaged."""
+    import zipfile
+    import zlib
+
+    try:
+        yield
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise TargetError("unreadable-wheel", f"{wheel} cannot be read as a wheel: {why}", hint=_HINT) from None
+
+
 def read_wheel_files(wheel: str, paths: Collection[str]) -> dict[str, WheelFile | None]:
     """Return what ``wheel`` would install at each of ``paths``; None where it would install nothing.
 
@@ -50,18 +124,10 @@ def read_wheel_files(wheel: str, paths: Collection[str]) -> dict[str, WheelFile 
         paths: POSIX, relative to a site.
 
     Raises:
-        TargetError: ``unreadable-wheel``: no wheel, or damaged; ``unsafe-wheel``: it could be read in two ways, or a
-            member is too large; ``wrong-record``: what is asked for is not what the wheel's own RECORD lists.
+        TargetError: as of :func:`opened_wheel` and :meth:`Archive.read`.
     """
-    import zipfile
-    import zlib
-
-    try:
-        with _opened(wheel) as stream, zipfile.ZipFile(stream) as archive:
-            return _read(archive, wheel, paths)
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TargetError("unreadable-wheel", f"{wheel} cannot be read as a wheel: {why}", hint=_HINT) from None
+    with opened_wheel(wheel) as archive:
+        return {path: archive.read(path) for path in paths}
 
 
 def _opened(wheel: str) -> BinaryIO:
@@ -73,25 +139,14 @@ def _opened(wheel: str) -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
-def _read(archive: ZipFile, wheel: str, paths: Collection[str]) -> dict[str, WheelFile | None]:
-    members = _members(archive, wheel)
+def _archive(zipped: ZipFile, wheel: str) -> Archive:
+    members = _members(zipped, wheel)
     info = _info_directory(members, wheel)
     places = _places(members, info.removesuffix(".dist-info"), wheel)
-    record = parse_record(_bytes(archive, members[f"{info}/RECORD"], wheel))
-    if record is None:
+    listed = parse_record(_bytes(zipped, members[f"{info}/RECORD"], wheel))
+    if listed is None:
         raise TargetError("wrong-record", f"{wheel}: its RECORD is damaged", hint=_HINT)
-    found: dict[str, WheelFile | None] = {}
-    for path in paths:
-        _refuse_overlay(members, path, wheel)
-        name = places.get(path)
-        if name is None:
-            found[path] = None
-            continue
-        data = _bytes(archive, members[name], wheel)
-        if row_sha256(record.get(name)) != sha256_hex(data):
-            raise TargetError("wrong-record", f"{wheel}: {name} is not what its own RECORD lists", hint=_HINT)
-        found[path] = WheelFile(data=data, executable=bool(members[name].external_attr >> 16 & _EXECUTABLE))
-    return found
+    return Archive(path=wheel, zipped=zipped, members=members, places=places, info=info, listed=listed)
 
 
 def _members(archive: ZipFile, wheel: str) -> dict[str, ZipInfo]:
