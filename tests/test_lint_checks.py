@@ -269,6 +269,8 @@ class TestLocality:
             (b"try:\n    work()\nexcept KeyError:\n    die()\n", b"try:\n    work()\nexcept KeyError:\n    go_on()\n"),
             (b"if bad:\n    text = 1\n    raise E(text)\n", b"if bad:\n    go_on()\n"),
             (b"if good:\n    go()\nelse:\n    raise E(\n        long,\n    )\n", b"if good:\n    go()\n"),
+            (b"if bad: raise E(text)\n", b""),
+            (b"if (\n        bad\n        and worse\n):\n    y = 1\n    raise E(y)\n", b""),
             (b"x = work(rows)\n", b"try:\n    x = work(rows)\nexcept KeyError:\n    x = None\n"),
             (b"x = 1\n\n# a comment\n", b"x = 1\n"),
             (b"assert count == expected, text\nx = 1\n", b"x = 1\n"),
