@@ -333,6 +333,9 @@ class TestSelfCollision:
         assert self.collide(registry, {"diff": "up.diff"}) == [("error", "self-collision", "fix[0].evidence[0].diff")]
         (folder / "up.diff").write_bytes(make_diff({PATH: (BEFORE, BEFORE.replace(RAISE, b"        return None\n"))}))
         assert self.collide(registry, {"diff": "up.diff"}) == []
+        counted = b"    number_of_rows = len(rows)\n"
+        (folder / "up.diff").write_bytes(make_diff({PATH: (BEFORE.replace(counted, b""), BEFORE)}, context=1))
+        assert self.collide(registry, {"diff": "up.diff"}) == []
 
     @pytest.mark.parametrize(
         "item",
@@ -505,3 +508,10 @@ class TestRelations:
         assert places(found, registry) == [
             ("error", "never-in", "patch.toml", line_of(folder / "patch.toml", "requires"), "requires[0]")
         ]
+
+    def test_to_entries_that_exclude_each_other_are_errors(self, registry: Path) -> None:
+        entry(registry, requires=["four", "two", "three"])
+        add_entry(registry, "two", DIFF, **(ENTRY | {"conflicts": ["three"]}))
+        for name in ("three", "four"):
+            add_entry(registry, name, DIFF, **ENTRY)
+        assert [(it["code"], it["key"]) for it in findings(registry)] == [("never-in", "requires[1]")]
