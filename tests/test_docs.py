@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELL = ROOT / "patchctl" / "commands"
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")]}
-EXAMINING = ("verify", "doctor")
+EXAMINING = ("verify", "doctor", "lint")
 EVERY_VERB = "Options of every verb"
 SET_UP = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
 
@@ -192,6 +192,17 @@ class TestWords:
             source = (SHELL / f"{name}.py").read_text("utf-8")
             made |= set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
             made |= {word for pair in re.findall(r'code = "([a-z-]+)" if .* else "([a-z-]+)"', source) for word in pair}
+        assert told == made
+
+    def test_of_lint_are_in_its_table_with_their_severity(self) -> None:
+        (rows,) = tables(section("docs/registry.md", "Lint"))
+        told = {(word, row[1]) for row in rows for word in code_words(row[0])}
+        made = set()
+        for path in (ROOT / "patchctl" / "lint").glob("*.py"):
+            calls = re.findall(
+                r'\b(error|warning|_at|_said)\(\s*(?:\w+(?:\[0\])?, )?"([a-z-]+)"', path.read_text("utf-8")
+            )
+            made |= {(code, "error" if kind == "error" else "warning") for kind, code in calls}
         assert told == made
 
     def test_of_every_action_say_what_to_do(self) -> None:
