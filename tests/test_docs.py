@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELL = ROOT / "patchctl" / "commands"
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")]}
-EXAMINING = ("verify", "doctor")
+EXAMINING = ("verify", "doctor", "lint")
 EVERY_VERB = "Options of every verb"
 SET_UP = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
 

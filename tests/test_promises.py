@@ -85,6 +85,7 @@ READING = (
     (("show", "one"), 0),
     (("history",), 0),
     (("ps", "--json"), 0),
+    (("lint",), 0),
     (("apply", "--dry-run"), 0),
     (("hold", "one", "--reason", "why", "--dry-run"), 0),
     (("revert", "--all", "--dry-run"), 0),

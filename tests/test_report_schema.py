@@ -18,11 +18,13 @@ from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
+from patchctl.commands.lint import Graded, LintReport
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
 from patchctl.ledger import History
+from patchctl.lint import Grade
 from patchctl.match import Direction, Fit, HunkPlace
 from patchctl.match.explain import Explanation, HunkExplanation, Scope
 from patchctl.match.line_ends import LineEnd, LineEnds
@@ -402,6 +404,16 @@ def doctor_report() -> Report:
     return Report(command="doctor", outcome=Outcome.ATTENTION, diagnosis=diagnosis)
 
 
+def lint_report() -> Report:
+    problem = Problem(
+        code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
+    )
+    findings = (Graded(grade=Grade.ERROR, problem=problem), Graded(grade=Grade.WARNING, problem=problem))
+    roots = (RegistryRoot(path="p", name="patchctl", revision=1),)
+    found = LintReport(roots=roots, findings=findings, entries=1, diffs=1)
+    return Report(command="lint", outcome=Outcome.ATTENTION, lint=found)
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -414,6 +426,7 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        lint_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -449,6 +462,7 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("lint_finding/severity", Grade),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -475,7 +489,7 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint"}
         audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -483,7 +497,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 10
+        assert [complaints(found) for found in documents()] == [[]] * 11
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

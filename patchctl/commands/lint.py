@@ -1,0 +1,177 @@
+"""``lint``: the registry as its authors want to know it. No environment is consulted.
+
+What the loader reports is an error here; what an entry that loads says is judged by the room ``lint``. This file
+gathers both and gives every finding its file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from patchctl.commands.place import Place
+from patchctl.commands.report import Report
+from patchctl.commands.scene import open_registry
+from patchctl.commands.stack import unknown_entry
+from patchctl.errors import Outcome, Problem, RegistryError
+from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry
+from patchctl.patch import Patch
+from patchctl.registry import Registry, RegistryRoot
+
+ENTRY_FILE = "patch.toml"
+
+
+class Graded(NamedTuple):
+    """A finding with its place: the problem, and how bad it is."""
+
+    grade: Grade
+    problem: Problem
+
+
+class LintReport(NamedTuple):
+    """What was found in the registries.
+
+    Attributes:
+        roots: the registries.
+        findings: by registry, entry, file and line.
+        entries: how many entries were judged; those that do not load are not among them.
+        diffs: how many diffs of theirs were read, each file once.
+    """
+
+    roots: tuple[RegistryRoot, ...]
+    findings: tuple[Graded, ...]
+    entries: int
+    diffs: int
+
+    def count(self, grade: Grade) -> int:
+        """Return how many findings are of that grade."""
+        return sum(finding.grade is grade for finding in self.findings)
+
+
+def lint(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Report:
+    """Judge registries, or some entries of them.
+
+    Args:
+        place: which registries; of the rest only ``distribution`` counts.
+        ids: entries to judge; empty: all, and what is wrong with the registry as a whole.
+        strict: warnings count for the outcome.
+
+    Raises:
+        RegistryError: a registry cannot be read at all.
+        UsageError: no entry is called so.
+    """
+    registry = open_registry(place)
+    for id_ in ids:
+        if registry.find(id_) is None and not registry.problems_of(id_):
+            raise unknown_entry(id_, [entry.id for entry in registry.entries])
+    entries = [patch for patch in registry.entries if _asked_for(patch, place, ids)]
+    found = [
+        Graded(grade=Grade.ERROR, problem=problem) for problem in registry.problems if not ids or problem.patch in ids
+    ]
+    diffs = 0
+    for patch in entries:
+        entry, problems = _gather(registry, patch)
+        found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
+        found += _placed(registry, patch, judge_entry(entry))
+        diffs += len({given.name for given in entry.diffs})
+    report = LintReport(
+        roots=registry.roots, findings=tuple(_ordered(registry, found)), entries=len(entries), diffs=diffs
+    )
+    bad = report.count(Grade.ERROR) or (strict and report.count(Grade.WARNING))
+    return Report(command="lint", outcome=Outcome.ATTENTION if bad else Outcome.OK, named=tuple(ids), lint=report)
+
+
+def _asked_for(patch: Patch, place: Place, ids: Sequence[str]) -> bool:
+    if ids:
+        return patch.id in ids
+    return place.distribution is None or place.distribution in patch.distributions
+
+
+def _gather(registry: Registry, patch: Patch) -> tuple[Entry, list[Problem]]:
+    """Read what lies in an entry's folder; what cannot be read is a problem and never hides the rest."""
+    problems: list[Problem] = []
+    diffs: dict[tuple[str, int, bool], NamedDiff] = {}
+    for given in (*_of_variants(registry, patch, problems), *_of_evidence(patch)):
+        diffs.setdefault((given.name, given.strip, given.evidence), given)
+    try:
+        names = registry.names_beside(patch)
+        text = (registry.read_beside(patch, ENTRY_FILE) or b"").decode("utf-8", "replace")
+    except OSError as error:
+        problems.append(_unreadable(patch, error))
+        names, text = (), ""
+    return Entry(patch=patch, text=text, diffs=tuple(diffs.values()), names=names), problems
+
+
+def _unreadable(patch: Patch, error: OSError) -> Problem:
+    message = f"{patch.folder} cannot be read: {error.strerror or error}"
+    return Problem(code="folder-unreadable", message=message, patch=patch.id, path=patch.folder)
+
+
+def _of_variants(registry: Registry, patch: Patch, problems: list[Problem]) -> Iterator[NamedDiff]:
+    """Every diff of a variant; one with another digest is a problem, and judged as it is."""
+    for index, variant in enumerate(patch.variants):
+        if variant.diff is None:
+            continue
+        try:
+            data: bytes | None = registry.read_diff(patch, variant)
+        except RegistryError as error:
+            problems.append(error.problem)
+            if error.problem.code != "diff-digest":
+                continue
+            data = registry.read_beside(patch, variant.diff)
+        if data is not None:
+            yield NamedDiff(
+                name=variant.diff,
+                data=data,
+                key=f"variant[{index}].diff",
+                strip=variant.strip,
+                distribution=variant.distribution,
+            )
+
+
+def _of_evidence(patch: Patch) -> Iterator[NamedDiff]:
+    for number, fix in enumerate(patch.fixes):
+        for index, item in enumerate(fix.evidence):
+            key = f"fix[{number}].evidence[{index}]"
+            places = [(key, item), *((f"{key}.any[{at}]", part) for at, part in enumerate(item.alternatives))]
+            for place, part in places:
+                if part.diff is not None and part.diff_name is not None:
+                    yield NamedDiff(
+                        name=part.diff_name,
+                        data=part.diff,
+                        key=f"{place}.diff",
+                        distribution=fix.distribution,
+                        evidence=True,
+                    )
+
+
+def _placed(registry: Registry, patch: Patch, findings: Sequence[Finding]) -> Iterator[Graded]:
+    """Give findings their files and lines; the entry's file is scanned once."""
+    if not findings:
+        return
+    file, lines = registry.locate_all(patch, [finding.key or "" for finding in findings])
+    for finding, line in zip(findings, lines, strict=True):
+        inside = finding.file is not None
+        problem = Problem(
+            code=finding.code,
+            message=finding.message,
+            hint=finding.hint,
+            patch=patch.id,
+            path=f"{patch.folder}/{finding.file}" if inside else file,
+            line=finding.line if inside or finding.line is not None else line,
+            key=finding.key,
+        )
+        yield Graded(grade=finding.grade, problem=problem)
+
+
+def _ordered(registry: Registry, found: Sequence[Graded]) -> list[Graded]:
+    """By registry as given, then folder, file and line; equal findings once, as of two variants with one diff."""
+    roots = [root.path for root in registry.roots]
+
+    def place(graded: Graded) -> tuple[int, tuple[str, ...], str, int]:
+        path = graded.problem.path or ""
+        root = next((number for number, root in enumerate(roots) if path.startswith(f"{root}/")), len(roots))
+        *folder, name = path.split("/")
+        return root, tuple(folder), name, graded.problem.line or 0
+
+    return sorted(dict.fromkeys(found), key=place)
