@@ -7,7 +7,7 @@ Not here: where a build string comes from (``target``), and what a patch does wi
 """
 
 from patchctl.build.checking import rule_problems, specifier_problem
-from patchctl.build.identity import BuildId, parse_build
+from patchctl.build.identity import BuildId, is_release, parse_build
 from patchctl.build.matching import MatchOutcome, MatchRule, choose, claims, match_rule
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "MatchRule",
     "choose",
     "claims",
+    "is_release",
     "match_rule",
     "parse_build",
     "rule_problems",

@@ -6,7 +6,9 @@ knows an environment or a release: whether a diff fits real files is not here. W
 is not judged again.
 """
 
+from patchctl.lint.claims import claim_findings
 from patchctl.lint.judge import judge_entry
+from patchctl.lint.trial import Trial
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff
 
-__all__ = ["Entry", "Finding", "Grade", "NamedDiff", "judge_entry"]
+__all__ = ["Entry", "Finding", "Grade", "NamedDiff", "Trial", "claim_findings", "judge_entry"]
