@@ -16,6 +16,7 @@ from patchctl.commands.stack import unknown_entry
 from patchctl.errors import Outcome, Problem, RegistryError
 from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry
 from patchctl.patch import Patch
+from patchctl.processes import search_within
 from patchctl.registry import Registry, RegistryRoot
 
 ENTRY_FILE = "patch.toml"
@@ -72,7 +73,7 @@ def lint(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Repo
     for patch in entries:
         entry, problems = _gather(registry, patch)
         found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
-        found += _placed(registry, patch, judge_entry(entry))
+        found += _placed(registry, patch, judge_entry(entry, search=search_within))
         diffs += len({given.name for given in entry.diffs})
     report = LintReport(
         roots=registry.roots, findings=tuple(_ordered(registry, found)), entries=len(entries), diffs=diffs
@@ -99,7 +100,10 @@ def _gather(registry: Registry, patch: Patch) -> tuple[Entry, list[Problem]]:
     except OSError as error:
         problems.append(_unreadable(patch, error))
         names, text = (), ""
-    return Entry(patch=patch, text=text, diffs=tuple(diffs.values()), names=names), problems
+    others = {other.id: other for other in registry.entries}
+    known = frozenset((*others, *(problem.patch for problem in registry.problems if problem.patch)))
+    entry = Entry(patch=patch, text=text, diffs=tuple(diffs.values()), names=names, others=others, known=known)
+    return entry, problems
 
 
 def _unreadable(patch: Patch, error: OSError) -> Problem:

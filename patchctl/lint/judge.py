@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from patchctl.diff import parse_diff
 from patchctl.errors import DiffError
+from patchctl.lint.advice import advice_findings
+from patchctl.lint.collision import Search, collision_findings
+from patchctl.lint.headers import header_findings
+from patchctl.lint.locality import locality_findings
+from patchctl.lint.proof import proof_findings
+from patchctl.lint.relations import relation_findings
+from patchctl.lint.sections import section_findings
 from patchctl.lint.texts import text_findings
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff, ParsedDiff, in_diff, warning
+from patchctl.lint.variants import variant_findings
+from patchctl.patch import Kind
 
-ENTRY_FILE = "patch.toml"
 DIFF_ENDINGS = (".diff", ".patch")
 
 
-def judge_entry(entry: Entry) -> tuple[Finding, ...]:
-    """Return everything that is wrong with an entry which the loader let through."""
+def judge_entry(entry: Entry, *, search: Search) -> tuple[Finding, ...]:
+    """Return everything that is wrong with an entry which the loader let through.
+
+    Args:
+        entry: with all that lies in its folder.
+        search: the regular expression search, bounded by its own deadline.
+    """
     parsed: list[ParsedDiff] = []
     findings: list[Finding] = []
     for given in entry.diffs:
@@ -21,8 +34,21 @@ def judge_entry(entry: Entry) -> tuple[Finding, ...]:
             findings.append(answer)
         else:
             parsed.append(answer)
+    own = [one for one in parsed if not one.given.evidence]
+    patch = entry.patch
     findings += _unused_files(entry)
     findings += text_findings(entry)
+    findings += variant_findings(patch)
+    findings += relation_findings(patch, entry.others, entry.known)
+    findings += proof_findings(patch, parsed)
+    findings += advice_findings(patch, own)
+    for one in own:
+        findings += section_findings(one)
+        findings += header_findings(one)
+    if patch.kind is Kind.CONTAINMENT:
+        findings += collision_findings(patch, parsed, search)
+        for one in own:
+            findings += locality_findings(one)
     return tuple(findings)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
@@ -73,12 +75,16 @@ class Entry(NamedTuple):
         text: of its ``patch.toml``.
         diffs: every diff that it names and that can be read, each name and strip level once.
         names: of all that is in its folder, ``patch.toml`` included.
+        others: every entry that loads, by id.
+        known: ids of every entry, broken ones included.
     """
 
     patch: Patch
     text: str
     diffs: tuple[NamedDiff, ...]
     names: tuple[str, ...] = ()
+    others: Mapping[str, Patch] = MappingProxyType({})
+    known: frozenset[str] = frozenset()
 
 
 def error(code: str, message: str, key: str | None = None, hint: str | None = None) -> Finding:
