@@ -35,7 +35,7 @@ def parse_build(raw: str) -> BuildId:
 
 
 def is_release(build: BuildId) -> bool:
-    """Return whether it is what upstream published under that number: no label, no pre-release, no build between two."""
+    """Return whether it is what upstream published under that number: no label, no pre-release, nothing between two."""
     version = read_version(build.raw) if build.valid and build.label is None else None
     return version is not None and not version.is_prerelease
 

@@ -48,20 +48,6 @@ class Cell(NamedTuple):
     trial: Trial
 
 
-class Untested(NamedTuple):
-    """A claim that no tree was given for.
-
-    Attributes:
-        patch: the entry.
-        key: of the claim in ``patch.toml``.
-        what: the claim in words.
-    """
-
-    patch: Patch
-    key: str
-    what: str
-
-
 class Proof(NamedTuple):
     """What the trees show.
 
@@ -69,7 +55,7 @@ class Proof(NamedTuple):
         trees: those that could be read, in the order they were given.
         cells: by entry, then tree; only where the tree holds a distribution of the entry.
         findings: (entry, finding), equal ones of several builds once.
-        untested: claims that no tree was given for.
+        untested: claims that no tree was given for, each with its place in the registry.
         warnings: what is odd about a tree.
         errors: trees that cannot be read.
     """
@@ -77,7 +63,7 @@ class Proof(NamedTuple):
     trees: tuple[Grown, ...]
     cells: tuple[Cell, ...]
     findings: tuple[tuple[Patch, Finding], ...]
-    untested: tuple[Untested, ...]
+    untested: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     errors: tuple[Problem, ...]
 
@@ -116,7 +102,7 @@ def prove(registry: Registry, entries: Sequence[Patch], paths: Sequence[str], pl
         trees=tuple(trees),
         cells=tuple(cells),
         findings=tuple(_gathered(trials)),
-        untested=tuple(claim for entry in entries for claim in _untested(entry, trials)),
+        untested=tuple(problem for entry in entries for problem in _untested(registry, entry, trials)),
         warnings=tuple(warnings),
         errors=tuple(errors),
     )
@@ -202,26 +188,37 @@ def _gathered(trials: Iterable[Trial]) -> Iterator[tuple[Patch, Finding]]:
         yield patches[id_], finding._replace(message=f"{where}: {finding.message}")
 
 
-def _untested(entry: Patch, trials: Sequence[Trial]) -> Iterator[Untested]:
+def _untested(registry: Registry, entry: Patch, trials: Sequence[Trial]) -> Iterator[Problem]:
     """The claims of an entry that no tree could prove or refute."""
     own = [trial for trial in trials if trial.patch.id == entry.id and trial.found is not None]
+    open_claims = dict((*_open_variants(entry, own), *_open_fixes(entry, own)))
+    if not open_claims:
+        return
+    file, lines = registry.locate_all(entry, list(open_claims))
+    for (key, claim), line in zip(open_claims.items(), lines, strict=True):
+        yield Problem(code="untested", message=claim, patch=entry.id, path=file, line=line, key=key)
+
+
+def _open_variants(entry: Patch, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     for at, variant in enumerate(entry.variants):
         if variant.diff is None:
             continue
-        chosen = [trial for trial in own if _is_chosen(variant, trial)]
+        chosen = [trial for trial in trials if _is_chosen(variant, trial)]
         for number, name in enumerate(variant.rule.builds):
             if not _met(BuildRule(builds=(name,)), variant, chosen):
-                yield Untested(patch=entry, key=f"variant[{at}].builds[{number}]", what=f"{variant.diff} for {name}")
-        ranged = BuildRule(versions=variant.rule.versions, label=variant.rule.label)
+                yield f"variant[{at}].builds[{number}]", f"{variant.diff} for {name}"
+        label = variant.rule.label
+        ranged = BuildRule(versions=variant.rule.versions, label=label)
         if variant.rule.versions is not None and not _met(ranged, variant, chosen):
-            label = variant.rule.label
             labels = f"label {label}" if isinstance(label, str) else f"labels {', '.join(label)}"
-            what = f"{variant.diff} for {variant.rule.versions} with {labels}"
-            yield Untested(patch=entry, key=f"variant[{at}].versions", what=what)
+            yield f"variant[{at}].versions", f"{variant.diff} for {variant.rule.versions} with {labels}"
+
+
+def _open_fixes(entry: Patch, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     for at, fix in enumerate(entry.fixes):
-        builds = [parse_build(trial.builds[fix.distribution]) for trial in own if fix.distribution in trial.builds]
+        builds = [parse_build(trial.builds[fix.distribution]) for trial in trials if fix.distribution in trial.builds]
         if fix.role is FixRole.FIXES and fix.claimed and not any(claims(fix.claimed, build) for build in builds):
-            yield Untested(patch=entry, key=f"fix[{at}].claimed", what=f"{fix.ref} in {fix.claimed}")
+            yield f"fix[{at}].claimed", f"{fix.ref} in {fix.claimed}"
 
 
 def _is_chosen(variant: Variant, trial: Trial) -> bool:

@@ -15,6 +15,9 @@ _STYLES = {Grade.ERROR: "bold red", Grade.WARNING: "yellow"}
 
 def lint_json(found: LintReport) -> dict[str, Any]:
     """Return the ``lint`` object of the document."""
+    from patchctl.render.matrix import proof_json
+
+    proof = proof_json(found.proof, matrix=found.matrix) if found.proof is not None else {}
     return {
         "findings": [{"severity": graded.grade.value, **graded.problem._asdict()} for graded in found.findings],
         "checked": {
@@ -24,6 +27,7 @@ def lint_json(found: LintReport) -> dict[str, Any]:
             "errors": found.count(Grade.ERROR),
             "warnings": found.count(Grade.WARNING),
         },
+        **proof,
     }
 
 
@@ -35,6 +39,10 @@ def lint_records(found: LintReport) -> Iterator[tuple[str, ...]]:
             yield "error", *fields
         else:
             yield "warning", *fields
+    if found.proof is not None:
+        from patchctl.render.matrix import proof_records
+
+        yield from proof_records(found.proof, matrix=found.matrix)
     yield "linted", *(f"{name}={count}" for name, count in _counts(found).items())
 
 
@@ -55,6 +63,11 @@ def lint_lines(found: LintReport) -> Iterator[tuple[str, str, int]]:
             yield f"hint: {problem.hint}", "", 8
     counts = _counts(found)
     seen = f"{counts['entries']} entries and {counts['diffs']} diffs"
+    if found.proof is not None:
+        from patchctl.render.matrix import proof_lines
+
+        yield from proof_lines(found.proof, matrix=found.matrix)
+        seen += f" on {len(found.proof.trees)} trees"
     bad = found.count(Grade.ERROR)
     style = "bold red" if bad else "bold yellow" if found.findings else "bold green"
     yield f"{seen}: {counts['errors']} errors, {counts['warnings']} warnings", style, 0
