@@ -6,7 +6,8 @@ gathers both and gives every finding its file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.commands.place import Place
@@ -89,9 +90,11 @@ def lint(
     found = [
         Graded(grade=Grade.ERROR, problem=problem) for problem in registry.problems if not ids or problem.patch in ids
     ]
+    others = {patch.id: patch for patch in registry.entries}
+    known = frozenset((*others, *(problem.patch for problem in registry.problems if problem.patch)))
     diffs = 0
     for patch in entries:
-        entry, problems = _gather(registry, patch)
+        entry, problems = _gather(registry, patch, others, known)
         found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
         found += _placed(registry, patch, judge_entry(entry, search=search_within))
         diffs += len({given.name for given in entry.diffs})
@@ -134,7 +137,9 @@ def _asked_for(patch: Patch, place: Place, ids: Sequence[str]) -> bool:
     return place.distribution is None or place.distribution in patch.distributions
 
 
-def _gather(registry: Registry, patch: Patch) -> tuple[Entry, list[Problem]]:
+def _gather(
+    registry: Registry, patch: Patch, others: Mapping[str, Patch], known: frozenset[str]
+) -> tuple[Entry, list[Problem]]:
     """Read what lies in an entry's folder; what cannot be read is a problem and never hides the rest."""
     problems: list[Problem] = []
     diffs: dict[tuple[str, int, bool], NamedDiff] = {}
@@ -146,8 +151,6 @@ def _gather(registry: Registry, patch: Patch) -> tuple[Entry, list[Problem]]:
     except OSError as error:
         problems.append(_unreadable(patch, error))
         names, text = (), ""
-    others = {other.id: other for other in registry.entries}
-    known = frozenset((*others, *(problem.patch for problem in registry.problems if problem.patch)))
     entry = Entry(patch=patch, text=text, diffs=tuple(diffs.values()), names=names, others=others, known=known)
     return entry, problems
 
@@ -162,13 +165,15 @@ def _of_variants(registry: Registry, patch: Patch, problems: list[Problem]) -> I
     for index, variant in enumerate(patch.variants):
         if variant.diff is None:
             continue
+        data: bytes | None = None
         try:
-            data: bytes | None = registry.read_diff(patch, variant)
+            data = registry.read_diff(patch, variant)
         except RegistryError as error:
             problems.append(error.problem)
             if error.problem.code != "diff-digest":
                 continue
-            data = registry.read_beside(patch, variant.diff)
+            with suppress(OSError):  # it was there a moment ago, and its digest is told anyway
+                data = registry.read_beside(patch, variant.diff)
         if data is not None:
             yield NamedDiff(
                 name=variant.diff,

@@ -68,9 +68,8 @@ def advice_findings(patch: Patch, parsed: list[ParsedDiff]) -> Iterator[Finding]
         yield from signal_findings(patch.signal.log, parsed)
     elif patch.kind is Kind.CONTAINMENT:
         message = "a containment without a signal: nobody can tell how often it is hit"
-        yield warning(
-            "no-signal", message, "kind", "let the diff write one warning a hit, and give [signal] its log line"
-        )
+        hint = "let the diff write one warning a hit, and give its log line in [signal]"
+        yield warning("no-signal", message, "kind", hint)
     for number, fix in enumerate(patch.fixes):
         if fix.role is FixRole.FIXES and not fix.evidence:
             message = f"{fix.ref} has no evidence: it is never proven, so that this entry is never retired"

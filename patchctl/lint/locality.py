@@ -22,6 +22,7 @@ QUOTED = 60
 
 _FAILING = re.compile(r"(?:raise|assert|except)\b")
 _CHOICE = re.compile(r"(?:if|elif|else|case)\b")
+_STRING = re.compile(r"""\"[^\"]*\"|'[^']*'""")
 _WORD = re.compile(r"[^\W\d]\w*")
 _CLOSING = (")", "]", "}")
 
@@ -94,7 +95,8 @@ def _old_side(hunk: Hunk) -> Iterator[_Line]:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text) if not iskeyword(word)}
+    """Return the names in a line of code; what a text between quotes says is none."""
+    return {word for word in _WORD.findall(_STRING.sub("", text)) if not iskeyword(word)}
 
 
 def _is_harmless(line: _Line, kept: set[str]) -> bool:

@@ -25,9 +25,8 @@ def relation_findings(patch: Patch, others: Mapping[str, Patch], known: Collecti
         for name in first.conflicts:
             if name in stack and first.id != name:
                 message = f"{patch.id} can never be in: it needs {first.id} and {name}, and these exclude each other"
-                index = next(
-                    at for at, required in enumerate(patch.requires) if _leads_to(required, (first.id, name), others)
-                )
+                wrong = (first.id, name)
+                index = next(at for at, required in enumerate(patch.requires) if _leads_to(required, wrong, others))
                 yield error("never-in", message, f"requires[{index}]", "drop one of the requirements")
                 return
 

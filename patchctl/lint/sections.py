@@ -13,7 +13,7 @@ WHOLE_CONTEXT = 3
 
 TELLING = 32
 """Characters besides white space that the old side of a hunk should have, for it to stand at one place alone. Measured
-by eye: one line such as ``rows = encoder_output[start:end]`` is enough, three lines of closing brackets are not."""
+by eye: one line such as ``rows = encoder_output[start:end]`` is enough, a line with a closing bracket is not."""
 
 OUTSIDE = frozenset(
     {"benchmarks", "build", "dist", "doc", "docs", "example", "examples", "scripts", "src", "test", "tests", "tools"}

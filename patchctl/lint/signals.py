@@ -27,6 +27,8 @@ def signal_findings(pattern: str, parsed: Sequence[ParsedDiff]) -> Iterator[Find
         message = "the pattern has a group without a name, which tells nobody what it holds"
         yield warning("unnamed-group", message, "signal.log", "write (?P<name>...), or (?:...) for a mere alternative")
     literal = longest_literal(pattern)
+    if literal is None:
+        return
     if len(literal.strip()) < SHORTEST:
         message = f"the pattern holds no more than {literal.strip()!r} as it stands: other lines of the log may match"
         yield warning("vague-signal", message, "signal.log", "begin with words that no other line has")
@@ -37,16 +39,16 @@ def signal_findings(pattern: str, parsed: Sequence[ParsedDiff]) -> Iterator[Find
             yield warning("signal-not-written", message, "signal.log", "give the pattern the words of the log line")
 
 
-def longest_literal(pattern: str) -> str:
+def longest_literal(pattern: str) -> str | None:
     """Return the longest run of text that every match of a regular expression holds, as far as is easy to see.
 
-    Groups are passed over, since one may be an alternative; of a pattern that is one as a whole nothing is said.
+    Groups are passed over, since one may be an alternative. None: the pattern as a whole is one.
     """
     runs, depth = [""], 0
     for piece in _PIECE.findall(pattern):
         depth += (piece == "(") - (piece == ")")
         if piece == "|" and depth == 0:
-            return ""
+            return None
         literal = _literal(piece) if depth == 0 else None
         if piece in {"*", "?"} or _REPEAT.fullmatch(piece):
             # What stands before it may not be there at all.
