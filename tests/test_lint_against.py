@@ -447,7 +447,9 @@ class TestTheShapes:
             "    2.0+das.opt1.rc2.dtk2604.20260128.g0bf89b0c\n           fits, unnamed  unknown-build  absent\n" in text
         )
         assert "    #1: vllm-project/vllm#1, claimed >=3\n" in text
-        assert max(len(line) for line in text.split("\n")) <= 80
+        below_the_bar = text.rpartition("\x1b")[2]
+        assert "build  patch" in below_the_bar
+        assert max(len(line) for line in below_the_bar.split("\n")) <= 80
 
     def test_of_a_page_names_builds_and_no_places(self, arguments: list[str], tmp_path: Path) -> None:
         done = patchctl(*arguments, "--markdown")

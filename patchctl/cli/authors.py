@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from patchctl.cli.bar import bar
 from patchctl.cli.options import Common, Ids, with_common
 from patchctl.cli.runner import run
 from patchctl.commands import Clock, Place, Report
@@ -44,7 +45,8 @@ def lint(
             raise UsageError("matrix-of-nothing", needs)
         if markdown and common.json:
             raise UsageError("two-shapes", "--markdown and --json exclude each other")
-        return act(place, entries, strict=strict, against=trees, matrix=matrix, page=markdown)
+        with bar(common, "trying", counted=True) as progress:
+            return act(place, entries, strict=strict, against=trees, matrix=matrix, page=markdown, progress=progress)
 
     run("lint", common, command)
 

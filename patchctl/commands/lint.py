@@ -1,4 +1,4 @@
-"""``lint``: the registry as its authors want to know it. No environment is consulted.
+"""``lint``: the registry as its authors want to know it. No environment is consulted but the trees that are named.
 
 What the loader reports is an error here; what an entry that loads says is judged by the room ``lint``. This file
 gathers both and gives every finding its file and line.
@@ -6,7 +6,7 @@ gathers both and gives every finding its file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +67,7 @@ def lint(
     against: Sequence[str] = (),
     matrix: bool = False,
     page: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Report:
     """Judge registries, or some entries of them.
 
@@ -77,6 +78,7 @@ def lint(
         against: wheels, directories and environments to try the entries on.
         matrix: show every entry on every tree.
         page: show that alone, as a page for the docs.
+        progress: told how many trees are done, of how many.
 
     Raises:
         RegistryError: a registry cannot be read at all.
@@ -102,7 +104,7 @@ def lint(
     if against:
         from patchctl.commands.proving import prove
 
-        proof = prove(registry, entries, against, place)
+        proof = prove(registry, entries, against, place, progress=progress)
         for patch in entries:
             found += _placed(registry, patch, [finding for of, finding in proof.findings if of is patch])
     report = LintReport(

@@ -6,7 +6,7 @@ compared in the room ``lint``; this file reads, and tells which claims no tree w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.build import MatchRule, claims, match_rule, parse_build
@@ -68,7 +68,14 @@ class Proof(NamedTuple):
     errors: tuple[Problem, ...]
 
 
-def prove(registry: Registry, entries: Sequence[Patch], paths: Sequence[str], place: Place) -> Proof:
+def prove(
+    registry: Registry,
+    entries: Sequence[Patch],
+    paths: Sequence[str],
+    place: Place,
+    *,
+    progress: Callable[[int, int], None],
+) -> Proof:
     """Try entries on trees.
 
     Args:
@@ -76,6 +83,7 @@ def prove(registry: Registry, entries: Sequence[Patch], paths: Sequence[str], pl
         entries: those that are asked about.
         paths: wheels, directories and environments; one that is named twice is tried once.
         place: where; only ``distribution`` and ``environ`` count.
+        progress: told how many trees are done, of how many.
     """
     names = {place.distribution} if place.distribution is not None else registry.distributions
     known = _parsed(registry)
@@ -83,7 +91,10 @@ def prove(registry: Registry, entries: Sequence[Patch], paths: Sequence[str], pl
     cells: list[Cell] = []
     warnings: list[Problem] = []
     errors: list[Problem] = []
-    for path in dict.fromkeys(paths):
+    # of a registry without a working entry, nothing can be tried
+    wanted = list(dict.fromkeys(paths)) if names else []
+    for number, path in enumerate(wanted):
+        progress(number, len(wanted))
         try:
             with opened_candidate(path, names=names, environ=place.environ) as opened:
                 scene = judge(registry, opened.tree, LedgerState(), stores=(), known=known)

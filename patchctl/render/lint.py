@@ -17,7 +17,6 @@ def lint_json(found: LintReport) -> dict[str, Any]:
     """Return the ``lint`` object of the document."""
     from patchctl.render.matrix import proof_json
 
-    proof = proof_json(found.proof, matrix=found.matrix) if found.proof is not None else {}
     return {
         "findings": [{"severity": graded.grade.value, **graded.problem._asdict()} for graded in found.findings],
         "checked": {
@@ -27,7 +26,7 @@ def lint_json(found: LintReport) -> dict[str, Any]:
             "errors": found.count(Grade.ERROR),
             "warnings": found.count(Grade.WARNING),
         },
-        **proof,
+        **proof_json(found.proof, matrix=found.matrix),
     }
 
 

@@ -46,8 +46,10 @@ by one command, and a test holds it to the wheels:
 """
 
 
-def proof_json(proof: Proof, *, matrix: bool) -> dict[str, Any]:
-    """Return what the trees add to the ``lint`` object."""
+def proof_json(proof: Proof | None, *, matrix: bool) -> dict[str, Any]:
+    """Return what the trees add to the ``lint`` object; None: no tree was given."""
+    if proof is None:
+        return dict.fromkeys(("trees", "untested", "matrix"))
     return {
         "trees": [
             {
