@@ -194,6 +194,25 @@ class TestWords:
             made |= {word for pair in re.findall(r'code = "([a-z-]+)" if .* else "([a-z-]+)"', source) for word in pair}
         assert told == made
 
+    def test_of_lint_are_in_its_table_with_their_severity(self) -> None:
+        (rows,) = tables(section("docs/registry.md", "Lint"))
+        told = {(word, row[1]) for row in rows for word in code_words(row[0])}
+        made = set()
+        for path in (ROOT / "patchctl" / "lint").glob("*.py"):
+            if path.name == "claims.py":
+                continue
+            calls = re.findall(
+                r'\b(error|warning|_at|_said)\(\s*(?:\w+(?:\[0\])?, )?"([a-z-]+)"', path.read_text("utf-8")
+            )
+            made |= {(code, "error" if kind == "error" else "warning") for kind, code in calls}
+        assert told == made
+
+    def test_of_lint_on_trees_are_in_its_table(self) -> None:
+        (rows,) = tables(section("docs/registry.md", "Lint on real trees"))
+        told = {word for row in rows for word in code_words(row[0])}
+        source = (ROOT / "patchctl" / "lint" / "claims.py").read_text("utf-8")
+        assert told == set(re.findall(r'(?:\b(?:error|warning)\(\s*|code=)"([a-z-]+)"', source))
+
     def test_of_every_action_say_what_to_do(self) -> None:
         told = {word for cell in first_column(section("docs/cli.md", "status")) for word in code_words(cell)}
         assert {word for word in told if not word.startswith("-")} == {action.value for action in Action}

@@ -110,6 +110,15 @@ class TestTheVerb:
         assert lint(registry, "one", "--distribution", "other").code == 0
         assert lint(registry, "--distribution", "other").document["lint"]["checked"]["entries"] == 0
 
+    def test_tells_what_belongs_to_one_entry_together(self, registry: Path) -> None:
+        for name in ("one", "two"):
+            folder = add_entry(registry, name, DIFF, **ENTRY)
+            (folder / "old.diff").write_bytes(DIFF)
+            (folder / "fix.diff").write_bytes(b"no diff\n")
+        (registry / "vllm" / "one-more").mkdir()
+        (registry / "vllm" / "one-more" / "x").write_bytes(b"")
+        assert [it["patch"] for it in findings(registry)] == ["one"] * 3 + ["one-more"] + ["two"] * 3
+
     def test_speaks_of_an_unreadable_registry_with_3(self, tmp_path: Path) -> None:
         done = patchctl("lint", "--registry", str(tmp_path))
         assert (done.code, done.out) == (3, "")

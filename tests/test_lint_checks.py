@@ -227,7 +227,7 @@ SIGNAL_OF_NONE = {"log": "x = 1|a"}
 
 class TestLocality:
     def test_of_a_large_change_is_worth_a_look(self, registry: Path) -> None:
-        more = b"".join(b"        logger.debug(%d)\n" % number for number in range(90))
+        more = b"".join(b"        logger.debug(%d)\n" % number for number in range(130))
         diff = make_diff({PATH: (BEFORE, AFTER.replace(b"        rows = rows[:places]\n", more))})
         entry(registry, diff)
         assert places(findings(registry), registry) == [

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+LONGEST_COMPARED = 128
+"""Characters of a glob that is compared with another; the time grows with the product of their lengths."""
+
 _CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.*")
 
 
@@ -51,9 +54,12 @@ def common_label(first: str, second: str) -> str | None:
     """Return a normalised label that both globs cover, as short as there is; None: no label fits both.
 
     The two are walked through side by side, breadth first: a place in each, and what the label's last segment is so
-    far, since no label has an empty segment, or a number with a leading zero, in normal form.
+    far, since no label has an empty segment, or a number with a leading zero, in normal form. Nothing is said of globs
+    longer than ``LONGEST_COMPARED``.
     """
     left, right = normal_label(first), normal_label(second)
+    if max(len(left), len(right)) > LONGEST_COMPARED:
+        return None
     waiting: deque[tuple[int, int, str, str]] = deque([(0, 0, "", "")])
     seen = set()
     while waiting:

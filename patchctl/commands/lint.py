@@ -228,6 +228,8 @@ def _ordered(registry: Registry, found: Sequence[Graded]) -> list[Graded]:
     def place(graded: Graded) -> tuple[int, tuple[str, ...], str, int]:
         path = graded.problem.path or ""
         root = next((number for number, root in enumerate(roots) if path.startswith(f"{root}/")), len(roots))
+        if graded.problem.patch is not None and path.endswith(f"/{graded.problem.patch}"):
+            path += "/"  # it is the entry's folder
         *folder, name = path.split("/")
         return root, tuple(folder), name, graded.problem.line or 0
 

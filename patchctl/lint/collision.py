@@ -8,7 +8,7 @@ that a piece of a symbol that no hunk shows gives a warning. Real trees are judg
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff, Hunk
@@ -25,12 +25,27 @@ _DEFINITION = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _STRANGE = "\0"
 
 
-class _Fragment(NamedTuple):
-    """What one hunk shows of a file: before, after, and the heading that git writes behind ``@@``."""
+class _Side(NamedTuple):
+    """What a hunk shows of a file, before or after: as text, and as Python tokens."""
 
-    before: str
-    after: str
+    text: str
+    tokens: tuple[str, ...]
+
+
+class _Fragment(NamedTuple):
+    """One hunk: both sides, and the heading that git writes behind ``@@``."""
+
+    before: _Side
+    after: _Side
     heading: str
+
+
+class _Own(NamedTuple):
+    """A diff of the entry: its name, what it says, and for each file what its hunks show."""
+
+    name: str
+    files: tuple[FileDiff, ...]
+    fragments: Mapping[str, tuple[_Fragment, ...]]
 
 
 def collision_findings(patch: Patch, parsed: Sequence[ParsedDiff], search: Search) -> Iterator[Finding]:
@@ -41,49 +56,60 @@ def collision_findings(patch: Patch, parsed: Sequence[ParsedDiff], search: Searc
         parsed: every diff that it names, those of evidence included.
         search: the regular expression search, bounded by its own deadline.
     """
-    ours = [one for one in parsed if not one.given.evidence]
-    theirs = {one.given.key: one.files for one in parsed if one.given.evidence}
+    named = {item.file for _, _, item in items_of(patch)}
+    ours = [_own(one, named) for one in parsed if not one.given.evidence]
+    theirs = {one.given.name: one.files for one in parsed if one.given.evidence}
     for number, key, item in items_of(patch):
         if patch.fixes[number].role is not FixRole.FIXES:
             continue
-        for one in ours:
-            finding = _collision(item, key, one, theirs, search)
-            if finding is not None:
-                yield finding
-                break
+        found = (_collision(item, key, own, theirs.get(item.diff_name or "", ()), search) for own in ours)
+        finding = next((finding for finding in found if finding is not None), None)
+        if finding is not None:
+            yield finding
 
 
-def _collision(
-    item: EvidenceItem,
-    key: str,
-    one: ParsedDiff,
-    theirs: Mapping[str, tuple[FileDiff, ...]],
-    search: Search,
-) -> Finding | None:
-    name = one.given.name
+def _own(one: ParsedDiff, named: Collection[str]) -> _Own:
+    lines = one.given.data.split(b"\n")
+    fragments = {
+        file.path: tuple(_fragment(hunk, lines) for hunk in file.hunks) for file in one.files if file.path in named
+    }
+    return _Own(name=one.given.name, files=one.files, fragments=fragments)
+
+
+def _fragment(hunk: Hunk, lines: Sequence[bytes]) -> _Fragment:
+    heading = lines[hunk.line - 1].split(b"@@", 2)[-1].decode("utf-8", "replace").strip()
+    return _Fragment(before=_side(hunk.old_lines), after=_side(hunk.new_lines), heading=heading)
+
+
+def _side(lines: Sequence[bytes]) -> _Side:
+    text = b"".join(lines).decode("utf-8", "replace").replace("\r\n", "\n")
+    return _Side(text=text, tokens=_tokens(text))
+
+
+def _collision(item: EvidenceItem, key: str, own: _Own, upstream: Sequence[FileDiff], search: Search) -> Finding | None:
     if item.diff is not None:
-        files = theirs.get(f"{key}.diff", ())
-        return _said(f"{key}.diff", name, "the upstream diff") if files and _holds_diff(one.files, files) else None
-    fragments = [part for file in one.files if file.path == item.file for part in _fragments(file, one.given.data)]
-    if not fragments:
-        return None
+        held = bool(upstream) and _holds_diff(own.files, upstream)
+        return _said(f"{key}.diff", own.name, "the upstream diff") if held else None
+    fragments = own.fragments.get(item.file, ())
     if item.matches is not None:
-        if _any(fragments, lambda text: bool(search(item.matches or "", text))):
-            return _said(f"{key}.matches", name, "the pattern", sure=item.symbol is None)
+        before, after = ("\n".join(side.text for side in sides) for sides in _sides(fragments))
+        if search(item.matches, after) and search(item.matches, before) is False:
+            return _said(f"{key}.matches", own.name, "the pattern", sure=item.symbol is None)
         return None
-    return _collision_of_tokens(item, key, name, fragments)
+    return _collision_of_tokens(item, key, own.name, fragments)
+
+
+def _sides(fragments: Sequence[_Fragment]) -> tuple[list[_Side], list[_Side]]:
+    return [part.before for part in fragments], [part.after for part in fragments]
 
 
 def _collision_of_tokens(item: EvidenceItem, key: str, name: str, fragments: Sequence[_Fragment]) -> Finding | None:
-    wanted = item.contains if item.contains is not None else item.absent
-    needle = _tokens(wanted or "")
-    if not needle:
-        return None
-    if item.contains is not None and _any(fragments, lambda text: contains(_tokens(text), needle)):
+    needle = _tokens(item.contains if item.contains is not None else item.absent or "")
+    before, after = (any(contains(side.tokens, needle) for side in sides) for sides in _sides(fragments))
+    if item.contains is not None and after and not before:
         sure = item.symbol is None or any(_shows(part, item.symbol, needle) for part in fragments)
         return _said(f"{key}.contains", name, "the source", sure=sure)
-    gone = [part for part in fragments if contains(_tokens(part.before), needle)]
-    if item.absent is not None and gone and not any(contains(_tokens(part.after), needle) for part in fragments):
+    if item.absent is not None and before and not after:
         message = f"{name} takes away what `absent` asks to be gone; where that is all of it, the fix looks proven"
         hint = "ask for something that upstream's repair brings: `contains`"
         return warning("possible-self-collision", message, f"{key}.absent", hint)
@@ -97,27 +123,6 @@ def _said(key: str, name: str, what: str, *, sure: bool = True) -> Finding:
         return error("self-collision", message, key, hint)
     message = f"{name} brings {what} that the fix is told by; whether into the symbol, its hunks do not show"
     return warning("possible-self-collision", message, key, hint)
-
-
-def _any(fragments: Sequence[_Fragment], found: Callable[[str], bool]) -> bool:
-    """Whether the diff brings it: it is there in what the hunks leave, and in nothing that they found."""
-    return any(found(part.after) for part in fragments) and not any(found(part.before) for part in fragments)
-
-
-def _fragments(file: FileDiff, data: bytes) -> list[_Fragment]:
-    lines = data.split(b"\n")
-    return [
-        _Fragment(before=_text(hunk.old_lines), after=_text(hunk.new_lines), heading=_heading(lines, hunk))
-        for hunk in file.hunks
-    ]
-
-
-def _text(lines: Sequence[bytes]) -> str:
-    return b"".join(lines).decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def _heading(lines: Sequence[bytes], hunk: Hunk) -> str:
-    return lines[hunk.line - 1].split(b"@@", 2)[-1].decode("utf-8", "replace").strip()
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -137,7 +142,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 def _shows(fragment: _Fragment, symbol: str, needle: Sequence[str]) -> bool:
     """Whether the hunk shows the definition that is meant around the needle, by its last name."""
     name = symbol.rpartition(".")[2]
-    lines = fragment.after.split("\n")
+    lines = fragment.after.text.split("\n")
     for number, line in enumerate(lines):
         found = _DEFINITION.match(line)
         if found is not None and found[1] == name and contains(_tokens(_block(lines, number)), needle):

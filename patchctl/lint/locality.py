@@ -14,8 +14,11 @@ from typing import NamedTuple
 from patchctl.diff import ChangeKind, FileDiff, Hunk
 from patchctl.lint.values import Finding, ParsedDiff, in_diff, warning
 
-MOST_CHANGED = 80
+MOST_CHANGED = 120
 """Lines that a containment may add and remove in one file before that is worth a second look."""
+
+MOST_LOOKED_AT = 200
+"""Removed lines of one hunk that are looked at, each against all lines of the hunk."""
 
 QUOTED = 60
 """Characters of a line that a message shows."""
@@ -76,8 +79,10 @@ def _removed(file: FileDiff) -> Iterator[Finding]:
     kept = {word for row in added for word in _words(row.decode("utf-8", "replace"))}
     for hunk in file.hunks:
         old = list(_old_side(hunk))
-        for index, line in enumerate(old):
-            if line.removed and not _is_harmless(line, kept) and not _fails(old, index):
+        removed = [index for index, line in enumerate(old) if line.removed and not _is_harmless(line, kept)]
+        for index in removed[:MOST_LOOKED_AT]:
+            if not _fails(old, index):
+                line = old[index]
                 message = (
                     f"hunk {hunk.number} of {file.path} takes away `{line.code[:QUOTED]}`, which is in no exception"
                     " branch as far as the hunk shows: does it run when nothing fails? Look at it"

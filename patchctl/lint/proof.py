@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from patchctl.lint.sections import top_level_problem
@@ -61,10 +60,10 @@ def _strangers(patch: Patch, parsed: Sequence[ParsedDiff]) -> Iterator[Finding]:
         for number, key, item in items_of(patch)
         if item.file
     ]
-    tops = Counter((distribution, path.partition("/")[0]) for distribution, path, _ in named)
+    tops = ((distribution, path.partition("/")[0]) for distribution, path, _ in named)
+    homes = {distribution: top for distribution, top in tops if normal_name(top) == distribution}
     for distribution, path, finding in named:
-        top = path.partition("/")[0].removesuffix(".py")
-        home = next((mine for name, mine in tops if name == distribution and normal_name(mine) == distribution), None)
+        top, home = path.partition("/")[0].removesuffix(".py"), homes.get(distribution)
         if home is not None and top != home and top_level_problem(path) is None:
             message = f"{path} is in another package than {home}: does the distribution {distribution} install it?"
             yield finding._replace(message=message, hint="a file of another distribution is refused when it is applied")

@@ -61,15 +61,21 @@ def lint_lines(found: LintReport) -> Iterator[tuple[str, str, int]]:
         if problem.hint:
             yield f"hint: {problem.hint}", "", 8
     counts = _counts(found)
-    seen = f"{counts['entries']} entries and {counts['diffs']} diffs"
+    entries = f"{counts['entries']} entr{'y' if counts['entries'] == 1 else 'ies'}"
+    parts = [_number(counts[name], name[:-1]) for name in ("diffs", "errors", "warnings")]
+    where = ""
     if found.proof is not None:
         from patchctl.render.matrix import proof_lines
 
         yield from proof_lines(found.proof, matrix=found.matrix)
-        seen += f" on {len(found.proof.trees)} trees"
+        where = f" on {_number(len(found.proof.trees), 'tree')}"
     bad = found.count(Grade.ERROR)
     style = "bold red" if bad else "bold yellow" if found.findings else "bold green"
-    yield f"{seen}: {counts['errors']} errors, {counts['warnings']} warnings", style, 0
+    yield f"{entries} and {parts[0]}{where}: {parts[1]}, {parts[2]}", style, 0
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _counts(found: LintReport) -> dict[str, int]:
