@@ -356,13 +356,21 @@ class TestTrees:
         path = trees("2.0")
         assert len(against(registry, path, path).document["lint"]["matrix"]) == 1
 
-    def test_that_somebody_patched_prove_nothing(self, registry: Path, trees: Trees) -> None:
+    @pytest.mark.parametrize("edited", [OLD.replace(RAISE, OURS), REWRITTEN])
+    def test_that_somebody_edited_prove_nothing(self, registry: Path, trees: Trees, edited: bytes) -> None:
         entry(registry)
         site = Path(trees("2.0"))
-        (site / PATH).write_bytes(OLD.replace(RAISE, OURS))
+        (site / PATH).write_bytes(edited)
         done = against(registry, str(site))
+        assert found(done) == []
         assert [it["code"] for it in done.document["warnings"]] == ["tree-changed"]
         assert [it["key"] for it in done.document["lint"]["untested"]] == ["variant[0].versions", "fix[0].claimed"]
+
+    def test_that_carry_the_change_themselves_need_no_diff(self, registry: Path, trees: Trees) -> None:
+        entry(registry)
+        done = against(registry, trees("2.0", OLD.replace(RAISE, OURS)))
+        assert (found(done), done.document["warnings"]) == ([], [])
+        assert cells(done) == [("2.0", "range", "present", None, "fixed")]
 
     def test_of_another_distribution_have_no_cells(self, registry: Path, trees: Trees, tmp_path: Path) -> None:
         entry(registry)

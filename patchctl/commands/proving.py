@@ -24,7 +24,7 @@ from patchctl.patch import Kind, Patch, Variant
 from patchctl.processes import search_within
 from patchctl.registry import Registry
 from patchctl.target import CandidateKind, OpenCandidate, opened_candidate
-from patchctl.verdict import Assessment, SiteFacts, by_itself, clashes, fits_alone, fold_diffs
+from patchctl.verdict import Assessment, SiteFacts, by_itself, clashes, fold_diffs
 
 
 class Grown(NamedTuple):
@@ -103,17 +103,18 @@ def prove(
             continue
         tree = _grown(opened)
         trees.append(tree)
-        cells += [Cell(tree=tree, trial=trial) for trial in _trials(scene, entries)]
+        trials = list(_trials(scene, entries))
+        cells += [Cell(tree=tree, trial=trial) for trial in trials]
         errors += [problem._replace(path=path) for problem in scene.target.unusable.values()]
-        warnings += _odd(path, scene)
+        warnings += _odd(path, scene, trials)
     order = {id_: number for number, id_ in enumerate(entry.id for entry in entries)}
     cells.sort(key=lambda cell: order[cell.trial.patch.id])
-    trials = [cell.trial for cell in cells]
+    tried = [cell.trial for cell in cells]
     return Proof(
         trees=tuple(trees),
         cells=tuple(cells),
-        findings=tuple(_gathered(trials)),
-        untested=tuple(problem for entry in entries for problem in _untested(registry, entry, trials)),
+        findings=tuple(_gathered(tried)),
+        untested=tuple(problem for entry in entries for problem in _untested(registry, entry, tried)),
         warnings=tuple(warnings),
         errors=tuple(errors),
     )
@@ -171,19 +172,17 @@ def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFindi
     )
 
 
-def _odd(path: str, scene: Scene) -> Iterator[Problem]:
+def _odd(path: str, scene: Scene, trials: Iterable[Trial]) -> Iterator[Problem]:
     """What is odd about a tree as a witness."""
     for problem in target_warnings(scene.target):
         yield problem._replace(path=path)
-    for found in scene.assessments:
-        if found.case.rule is not MatchRule.NONE and found.fit is Fit.PRESENT and not _in_the_build(found):
-            message = f"{path}: {found.id} is in it already, and not from the build: nothing is proven about it"
+    for trial in trials:
+        if trial.found is not None and trial.rule is not MatchRule.NONE and not trial.is_witness:
+            message = (
+                f"{path}: files of {trial.patch.id} are not as the build brought them: they prove nothing about it"
+            )
             hint = "give the wheel, or a directory as it was installed"
-            yield Problem(code="tree-changed", message=message, hint=hint, patch=found.id, path=path)
-
-
-def _in_the_build(found: Assessment) -> bool:
-    return all(file.built_in for file in found.files)
+            yield Problem(code="tree-changed", message=message, hint=hint, patch=trial.patch.id, path=path)
 
 
 def _gathered(trials: Iterable[Trial]) -> Iterator[tuple[Patch, Finding]]:
@@ -201,7 +200,7 @@ def _gathered(trials: Iterable[Trial]) -> Iterator[tuple[Patch, Finding]]:
 
 def _untested(registry: Registry, entry: Patch, trials: Sequence[Trial]) -> Iterator[Problem]:
     """The claims of an entry that no tree could prove or refute."""
-    own = [trial for trial in trials if trial.patch.id == entry.id and trial.found is not None]
+    own = [trial for trial in trials if trial.patch.id == entry.id and trial.is_witness]
     open_claims = dict((*_open_variants(entry, own), *_open_fixes(entry, own)))
     if not open_claims:
         return
@@ -233,12 +232,11 @@ def _open_fixes(entry: Patch, trials: Sequence[Trial]) -> Iterator[tuple[str, st
 
 
 def _is_chosen(variant: Variant, trial: Trial) -> bool:
-    """The variant is the one for the tree's build, and the tree could tell whether it fits."""
+    """The variant is the one for the tree's build."""
     found = trial.found
     if found is None or found.case.rule is MatchRule.NONE:
         return False
-    is_witness = fits_alone(found) or found.fit is not Fit.PRESENT or _in_the_build(found)
-    return is_witness and any(diff.variant is variant for diff in found.case.diffs)
+    return any(diff.variant is variant for diff in found.case.diffs)
 
 
 def _met(rule: BuildRule, variant: Variant, chosen: Sequence[Trial]) -> bool:

@@ -24,7 +24,7 @@ _DECISIVE = (ItemStatus.FAILS, ItemStatus.MOVED, ItemStatus.GONE, ItemStatus.UNK
 def claim_findings(trial: Trial) -> Iterator[Finding]:
     """Return every claim of an entry that a tree refutes, and what the tree shows that the entry could claim."""
     yield from _ties(trial)
-    if trial.found is None:
+    if trial.found is None or not trial.is_witness:
         return
     if trial.rule is not MatchRule.NONE and trial.found.need is not Need.FIXED:
         yield from _misfits(trial, trial.found)
@@ -50,8 +50,7 @@ def _ties(trial: Trial) -> Iterator[Finding]:
 
 
 def _misfits(trial: Trial, found: Assessment) -> Iterator[Finding]:
-    """A diff that is in already is no wrong claim: somebody has been here before."""
-    if fits_alone(found) or found.fit in {None, Fit.PRESENT}:
+    if fits_alone(found):
         return
     for diff in found.case.diffs:
         paths = {file.path for file in diff.files}

@@ -40,6 +40,18 @@ class Trial(NamedTuple):
         return ", ".join(f"{name} {build}" for name, build in self.builds.items())
 
     @property
+    def is_witness(self) -> bool:
+        """Whether the files say something about the entry: they are as the build brought them, as far as RECORD tells.
+
+        What was edited, or carries the change without being built with it, neither proves nor refutes a claim.
+        """
+        if self.found is None:
+            return False
+        if any(file.pristine is False for file in self.found.files):
+            return False
+        return self.found.fit is not Fit.PRESENT or all(file.built_in for file in self.found.files)
+
+    @property
     def fixes(self) -> tuple[tuple[int, FixFinding], ...]:
         """The fixes of distributions that are there, each with its index in the entry."""
         findings = self.found.case.fixes if self.found is not None else ()
