@@ -177,6 +177,16 @@ class TestARange:
         assert "GNU patch would take it with fuzz 1" in only(done)["message"]
         assert done.document["lint"]["matrix"][1]["fuzz"] == 1
 
+    def test_that_fits_at_several_places_has_no_fuzz_to_tell(self, registry: Path, trees: Trees) -> None:
+        entry(registry, fixes=[])
+        done = against(registry, trees("2.0", b"x = 1\n" + OLD * 2))
+        assert found(done) == [("error", "claim-does-not-fit", "variant[0].versions")]
+        assert done.document["lint"]["matrix"][0]["fuzz"] is None
+
+    def test_may_lie_further_up(self, registry: Path, trees: Trees) -> None:
+        entry(registry)
+        assert cells(against(registry, trees("2.0", OLD.replace(b"\n\n\n", b"\n"))))[0][3] == 2
+
     def test_is_told_once_for_all_builds_that_it_is_wrong_for(self, registry: Path, trees: Trees) -> None:
         entry(registry, variant={"versions": ">=1"}, fixes=[])
         done = against(registry, *(trees(build, REWRITTEN) for build in ("1.0", "1.1")), trees("1.2", b"pass\n"))
@@ -300,6 +310,17 @@ class TestTheStack:
     def test_may_be_parted_by_a_declared_conflict(self, registry: Path, trees: Trees) -> None:
         entry(registry)
         backport(registry, "two", self.OTHER, conflicts=["one"])
+        assert found(against(registry, trees("2.0"))) == []
+
+    def test_is_without_what_is_fixed(self, registry: Path, trees: Trees) -> None:
+        """A fix in one function may leave the place where another diff fits as it is."""
+        entry(registry, fixes=[FIX | {"claimed": ">=2", "evidence": [{"file": PATH, "contains": "return rows"}]}])
+        backport(registry, "two", self.OTHER, default=False)
+        assert found(against(registry, trees("2.0"))) == []
+
+    def test_is_without_what_is_replaced(self, registry: Path, trees: Trees) -> None:
+        entry(registry)
+        backport(registry, "two", self.OTHER, replaces=["one"])
         assert found(against(registry, trees("2.0"))) == []
 
     def test_may_rest_on_what_is_required(self, registry: Path, trees: Trees) -> None:

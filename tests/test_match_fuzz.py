@@ -50,6 +50,14 @@ def test_is_none_where_hunks_would_stand_in_another_order() -> None:
     assert fuzz_needed(parsed(OLD, new), b"\n".join(rows[10:20] + rows[:10]) + b"\n") is None
 
 
+def test_keeps_a_hunk_at_the_end_of_a_file_that_it_was_cut_from() -> None:
+    """With less context than on its other side, it stands there, until fuzz makes both sides alike."""
+    top = parsed(OLD, OLD.replace(b"line 2\n", b"two\n"))
+    assert [fuzz_needed(top, head + OLD) for head in (b"", b"new\n")] == [0, 2]
+    bottom = parsed(OLD, OLD.replace(b"line 19\n", b"nineteen\n"))
+    assert [fuzz_needed(bottom, OLD + tail) for tail in (b"", b"new\n")] == [0, 2]
+
+
 def test_is_none_for_a_file_that_is_added() -> None:
     (file,) = parse_diff(make_diff({"f": (None, b"new\n")}))
     assert fuzz_needed(file, b"old\n") is None
@@ -66,20 +74,25 @@ def taken(folder: Path, content: bytes, diff: bytes, fuzz: int) -> bool:
 
 ROWS = st.lists(st.integers(0, 60), min_size=12, max_size=40, unique=True)
 PLACES = st.lists(st.integers(0, 400), min_size=1, max_size=2)
+DRIFT = st.lists(st.tuples(st.integers(0, 400), st.sampled_from(["change", "put", "drop", "repeat"])), max_size=4)
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="GNU patch is not installed")
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=ROWS, edits=PLACES, drift=PLACES, context=st.integers(1, 3))
+@settings(
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(rows=ROWS, edits=PLACES, drift=DRIFT, context=st.integers(1, 3))
 def test_is_what_gnu_patch_needs(
-    tmp_path: Path, rows: list[int], edits: list[int], drift: list[int], context: int
+    tmp_path: Path, rows: list[int], edits: list[int], drift: list[tuple[int, str]], context: int
 ) -> None:
     lines = [b"line %d\n" % row for row in rows]
     new, now = list(lines), list(lines)
     for at in edits:
         new[at % len(new)] = b"ours %d\n" % at
-    for at in drift:
-        now[at % len(now)] = b"drift %d\n" % at
+    for at, how in drift:
+        place = at % len(now)
+        whole = {"change": [b"drift %d\n" % at], "put": [b"put %d\n" % at, now[place]], "drop": []}
+        now[place : place + 1] = whole.get(how, now[max(0, place - 4) : place + 5])
     if new == lines:
         return
     diff = make_diff({"f": (b"".join(lines), b"".join(new))}, context=context)

@@ -20,7 +20,7 @@ from patchctl.evidence import FixFinding, files_named, judge_fixes
 from patchctl.lint import Finding, Trial, claim_findings
 from patchctl.match import Fit
 from patchctl.model import BuildRule, FixRole, LedgerState
-from patchctl.patch import Kind, Patch, Variant
+from patchctl.patch import Patch, Variant
 from patchctl.processes import search_within
 from patchctl.registry import Registry
 from patchctl.target import CandidateKind, OpenCandidate, opened_candidate
@@ -156,11 +156,11 @@ def _trials(scene: Scene, entries: Sequence[Patch]) -> Iterator[Trial]:
 
 
 def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFinding, ...]:
-    """The fixes of a containment on its own result."""
+    """The fixes of an entry on its own result."""
     named = files_named(entry.fixes)
     files = [file for diff in found.case.diffs for file in diff.files]
     touched = any(path in named for file in files for path in file.paths)
-    if entry.kind is not Kind.CONTAINMENT or not touched or found.fit is not Fit.APPLICABLE:
+    if not touched or found.fit is not Fit.APPLICABLE:
         return ()
     folded = fold_diffs(files, site.base_content).contents
     contents = {path: folded[path] if path in folded else site.base_content(path) for path in named}
