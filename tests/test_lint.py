@@ -191,6 +191,21 @@ class TestOddCharacters:
         entry(registry, make_diff({PATH: (before, after)}))
         assert [it["severity"] for it in findings(registry)] == [severity]
 
+    def test_in_the_text_above_a_diff_are_errors(self, registry: Path) -> None:
+        header = "Description: x\n that goes \u200b on\nOrigin: other\n"
+        entry(registry, header.encode() + DIFF)
+        assert places(findings(registry), registry) == [("error", "odd-character", "fix.diff", 2, "variant[0].diff")]
+
+    def test_in_an_upstream_diff_are_upstreams(self, registry: Path) -> None:
+        folder = registry / "vllm" / "one"
+        folder.mkdir(parents=True)
+        change = BEFORE.replace(b"return rows", "return rows  # \u200b".encode())
+        (folder / "up.diff").write_bytes(make_diff({PATH: (BEFORE, change)}))
+        entry(registry, fixes=[FIX | {"evidence": [{"diff": "up.diff"}]}])
+        assert [(it["severity"], it["path"].rpartition("/")[2]) for it in findings(registry)] == [
+            ("warning", "up.diff")
+        ]
+
     def test_form_feeds_of_upstream_are_none(self, registry: Path) -> None:
         before, after = (text.replace(b"    return rows\n", b"    return rows\n\f\n") for text in (BEFORE, AFTER))
         entry(registry, make_diff({PATH: (before, after)}))

@@ -269,6 +269,8 @@ class TestLocality:
             (b"try:\n    work()\nexcept KeyError:\n    die()\n", b"try:\n    work()\nexcept KeyError:\n    go_on()\n"),
             (b"if bad:\n    text = 1\n    raise E(text)\n", b"if bad:\n    go_on()\n"),
             (b"if good:\n    go()\nelse:\n    raise E(\n        long,\n    )\n", b"if good:\n    go()\n"),
+            (b"if bad: raise E(text)\n", b""),
+            (b"if (\n        bad\n        and worse\n):\n    y = 1\n    raise E(y)\n", b""),
             (b"x = work(rows)\n", b"try:\n    x = work(rows)\nexcept KeyError:\n    x = None\n"),
             (b"x = 1\n\n# a comment\n", b"x = 1\n"),
             (b"assert count == expected, text\nx = 1\n", b"x = 1\n"),
@@ -330,6 +332,9 @@ class TestSelfCollision:
         (folder / "up.diff").write_bytes(DIFF)
         assert self.collide(registry, {"diff": "up.diff"}) == [("error", "self-collision", "fix[0].evidence[0].diff")]
         (folder / "up.diff").write_bytes(make_diff({PATH: (BEFORE, BEFORE.replace(RAISE, b"        return None\n"))}))
+        assert self.collide(registry, {"diff": "up.diff"}) == []
+        counted = b"    number_of_rows = len(rows)\n"
+        (folder / "up.diff").write_bytes(make_diff({PATH: (BEFORE.replace(counted, b""), BEFORE)}, context=1))
         assert self.collide(registry, {"diff": "up.diff"}) == []
 
     @pytest.mark.parametrize(
@@ -503,3 +508,10 @@ class TestRelations:
         assert places(found, registry) == [
             ("error", "never-in", "patch.toml", line_of(folder / "patch.toml", "requires"), "requires[0]")
         ]
+
+    def test_to_entries_that_exclude_each_other_are_errors(self, registry: Path) -> None:
+        entry(registry, requires=["four", "two", "three"])
+        add_entry(registry, "two", DIFF, **(ENTRY | {"conflicts": ["three"]}))
+        for name in ("three", "four"):
+            add_entry(registry, name, DIFF, **ENTRY)
+        assert [(it["code"], it["key"]) for it in findings(registry)] == [("never-in", "requires[1]")]

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.wheels, pytest.mark.slow]
 
 MM = "vllm-mm-placeholder-degrade"
 GRAMMAR = "vllm-grammar-compile-containment"
+GATE = "vllm-deepgemm-toolchain-gate"
 Install = Callable[..., Path]
 
 
@@ -60,6 +61,7 @@ def test_the_main_job(installed: Install, version: str, build: str | None, rule:
     applied = desk.json("apply")
     assert applied.code == 0
     assert desk.run("check").code == 0
+    assert facts(desk, GATE)[1:] == ("applied", "wanted", "none")
     changed = {file["path"] for file in applied.document["transaction"]["files"]}
     after = tree(desk.site)
     assert {path for path in after if after[path] != before.get(path)} == changed
@@ -112,6 +114,28 @@ def relabel_installed(site: Path, old: str, new: str) -> None:
     metadata = info / "METADATA"
     metadata.write_text(metadata.read_text().replace(f"\nVersion: {old}\n", f"\nVersion: {new}\n", 1))
     info.rename(site / f"vllm-{new}.dist-info")
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "rule"),
+    [
+        ("0.18.1", "0.18.1+das.dtk2604.hy3", "exact"),
+        ("0.19.1", None, "range"),
+        ("0.20.0", "0.20.0+das.dtk2604", "label"),
+        ("0.33.0", None, "range"),
+        ("0.33.0", "0.33.0+cu130", "label"),
+    ],
+)
+def test_a_bare_apply_takes_the_gate_and_no_release_is_said_to_fix_it(
+    installed: Install, version: str, build: str | None, rule: str
+) -> None:
+    desk = Desk(site=installed(version, build=build))
+    assert facts(desk, GATE) == (rule, "applicable", "wanted", "apply")
+    assert desk.run("apply").code == 0
+    assert facts(desk, GATE) == (rule, "applied", "wanted", "none")
+    assert desk.run("check", GATE).code == 0
+    assert desk.run("retire").code == 0
+    assert facts(desk, GATE)[1] == "applied"
 
 
 def test_a_version_number_proves_nothing(installed: Install) -> None:
@@ -201,15 +225,17 @@ def test_record_is_the_oracle_and_stays_as_it_is(installed: Install) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.19.1", "0.20.0", "0.25.1", "0.33.0"])
-def test_what_is_applied_is_what_the_behaviour_tests_run(installed: Install, version: str) -> None:
+@pytest.mark.parametrize("id_", [MM, GATE])
+def test_what_is_applied_is_what_the_behaviour_tests_run(installed: Install, version: str, id_: str) -> None:
     """The tests in ``tests/entries`` run functions of the patched files; here these very bytes are installed."""
-    from tests.entries.mm_patched import patched_files
+    from tests.entries import deepgemm_gate, mm_patched
 
     desk = Desk(site=installed(version))
-    done = desk.json("apply", MM, "--despite-fix")
+    done = desk.json("apply", id_, "--despite-fix")
     assert done.code == 0
-    assert desk.run("check", MM).code == 0
-    expected = patched_files(version)
+    assert desk.run("check", id_).code == 0
+    gate = {deepgemm_gate.FILE: deepgemm_gate.files(version, patched=True)[deepgemm_gate.FILE]}
+    expected = mm_patched.patched_files(version) if id_ == MM else gate
     assert {file["path"] for file in done.document["transaction"]["files"]} == set(expected)
     for path, data in expected.items():
         assert (desk.site / path).read_bytes() == data

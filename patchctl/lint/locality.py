@@ -7,7 +7,7 @@ reader should look at: only who knows the code can say whether that line runs wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ QUOTED = 60
 """Characters of a line that a message shows."""
 
 _FAILING = re.compile(r"(?:raise|assert|except)\b")
+_RAISES = re.compile(r"(?:raise|assert)\b")
+_RAISES_AT_ONCE = re.compile(r":\s*(?:raise|assert)\b")
 _CHOICE = re.compile(r"(?:if|elif|else|case)\b")
 _STRING = re.compile(r"""\"[^\"]*\"|'[^']*'""")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -80,8 +82,9 @@ def _removed(file: FileDiff) -> Iterator[Finding]:
     for hunk in file.hunks:
         old = list(_old_side(hunk))
         removed = [index for index, line in enumerate(old) if line.removed and not _is_harmless(line, kept)]
+        choices = _failing_choices(old)
         for index in removed[:MOST_LOOKED_AT]:
-            if not _fails(old, index):
+            if not _fails(old, index, choices):
                 line = old[index]
                 message = (
                     f"hunk {hunk.number} of {file.path} takes away `{line.code[:QUOTED]}`, which is in no exception"
@@ -111,18 +114,18 @@ def _is_harmless(line: _Line, kept: set[str]) -> bool:
     return _words(line.code) <= kept
 
 
-def _fails(old: Sequence[_Line], index: int) -> bool:
+def _fails(old: Sequence[_Line], index: int, choices: Collection[int]) -> bool:
     """Whether the hunk shows the line to be a failure: a raise, part of one, or in a branch that ends in one."""
-    line = _statement(old, index)
-    if _FAILING.match(old[line].code) or _leads_to_failure(old, line):
-        return True
-    indent = old[line].indent
-    for at in range(line - 1, -1, -1):
-        outer = old[at]
-        if outer.code and outer.indent < indent:
-            if _FAILING.match(outer.code) or _leads_to_failure(old, at):
+    at, indent = index, old[index].indent + 1
+    while at >= 0 and indent:
+        line = old[at]
+        if line.code and line.indent < indent:
+            at = _statement(old, at)
+            line = old[at]
+            if at in choices or _FAILING.match(line.code):
                 return True
-            indent = outer.indent
+            indent = line.indent
+        at -= 1
     return False
 
 
@@ -134,17 +137,23 @@ def _statement(old: Sequence[_Line], index: int) -> int:
     return next(above, index)
 
 
-def _leads_to_failure(old: Sequence[_Line], header: int) -> bool:
-    """Whether the line opens a branch of a choice in which, one level below, something is raised."""
-    if not _CHOICE.match(old[header].code):
-        return False
-    block: int | None = None
-    for line in old[header + 1 :]:
+def _failing_choices(old: Sequence[_Line]) -> frozenset[int]:
+    """Return the lines that open a branch of a choice in which, one level below, something is raised."""
+    found: set[int] = set()
+    opened: list[tuple[int, int]] = []
+    for index, line in enumerate(old):
         if not line.code or line.code.startswith(_CLOSING):
             continue
-        if line.indent <= old[header].indent:
-            return False
-        block = line.indent if block is None else block
-        if line.indent == block and line.code.startswith(("raise ", "raise(", "assert ")):
-            return True
-    return False
+        while opened and line.indent <= old[opened[-1][0]].indent:
+            opened.pop()
+        if opened:
+            header, block = opened.pop()
+            # A condition over several lines may stand deeper than the block that follows it.
+            opened.append((header, min(block or line.indent, line.indent)))
+            if line.indent == opened[-1][1] and _RAISES.match(line.code):
+                found.add(header)
+        if _CHOICE.match(line.code):
+            opened.append((index, 0))
+            if _RAISES_AT_ONCE.search(line.code):
+                found.add(index)
+    return frozenset(found)

@@ -105,11 +105,12 @@ def _of_avoidance(avoid: Avoid) -> Iterator[tuple[str, str]]:
 
 
 def _in_diff(given: NamedDiff) -> Iterator[Finding]:
-    """One finding for each side of the diff: the first character of its kind."""
-    seen = set()
+    """One finding for each side of the diff: the first character of its kind. Of evidence all lines are upstream's."""
+    seen, in_hunk = set(), False
     for number, raw in enumerate(given.data.split(b"\n"), start=1):
         text = raw.decode("utf-8", "surrogateescape").removesuffix("\r")
-        ours = not text.startswith((" ", "-")) or text.startswith("---")
+        in_hunk = in_hunk or text.startswith("@@ ")
+        ours = not given.evidence and not (in_hunk and text.startswith((" ", "-")))
         for found in _ODD.finditer(text):
             odd = _named(found[0])
             if not ours and found[0] in _KEPT_BY_UPSTREAM:

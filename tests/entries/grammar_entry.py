@@ -19,7 +19,7 @@ from tests.wheels import RELEASES, slim_wheel
 ENTRY = "vllm-grammar-compile-containment"
 REGISTRY = Path(__file__).parents[2] / "patches"
 
-AFFECTED = tuple(version for version in RELEASES if "0.20.0" <= version < "0.26")
+AFFECTED = tuple(version for version in RELEASES if version < "0.26")
 """Releases without the fix that the entry is for."""
 
 
