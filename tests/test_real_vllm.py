@@ -43,6 +43,7 @@ def mtimes(site: Path) -> dict[str, int]:
         ("0.20.0", "0.20.0+das.dtk2604", "exact"),
         ("0.20.0", None, "range"),
         ("0.21.0", None, "range"),
+        ("0.23.0", None, "range"),
         ("0.25.1", None, "range"),
         ("0.20.0", "0.20.0+das.dtk2604.torch2100.2606041655.ge5a62f", "label"),
     ],
@@ -81,6 +82,46 @@ def test_the_main_job(installed: Install, version: str, build: str | None, rule:
     assert facts(desk, GRAMMAR)[1:] == ("applicable", "held", "none")
     assert desk.run("revert", "--all").code == 0
     assert tree(desk.site) == before
+
+
+def test_the_net_and_the_causes_go_in_side_by_side(installed: Install) -> None:
+    from tests.entries.minicpm_entry import ENTRIES, FILE, patched
+
+    desk = Desk(site=installed("0.23.0"))
+    before = tree(desk.site)
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("range", "applicable", "wanted", "apply")
+    done = desk.json("apply")
+    assert done.code == 0
+    assert {MM, GRAMMAR, *ENTRIES} == {patch["id"] for patch in done.document["patches"]}
+    assert desk.run("check").code == 0
+    assert (desk.site / FILE).read_bytes() == patched("0.23.0", ENTRIES)
+    assert fixes(desk, MM)["45244"] == "absent"
+    assert desk.run("revert", "--all").code == 0
+    assert tree(desk.site) == before
+
+
+def test_a_vendor_build_that_carries_a_later_model_file(installed: Install) -> None:
+    from tests.entries.minicpm_entry import ENTRIES, FILE, patched
+    from tests.wheels import record_hash
+
+    desk = Desk(site=installed("0.20.0", build="0.20.0+das.dtk2604"))
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("none", "missing", "not-concerned", "none")
+
+    data = patched("0.22.0")
+    (desk.site / FILE).write_bytes(data)
+    record = next(desk.site.glob("vllm-*.dist-info")) / "RECORD"
+    with record.open("a", newline="") as rows:
+        rows.write(f"{FILE},{record_hash(data)},{len(data)}\n")
+    # A bare apply lands what it can, and says that something is left.
+    assert desk.run("apply").code == 1
+    assert [facts(desk, id_)[1] for id_ in (MM, GRAMMAR)] == ["applied", "applied"]
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("none", "applicable", "unknown-build", "port")
+        assert desk.run("apply", id_, "--assume-build", "0.22.0").code == 0
+    assert desk.run("check").code == 0
+    assert (desk.site / FILE).read_bytes() == patched("0.22.0", ENTRIES)
 
 
 def test_a_label_that_no_entry_names(installed: Install) -> None:
