@@ -8,7 +8,7 @@ Not here: where a build string comes from (``target``), and what a patch does wi
 """
 
 from patchctl.build.checking import rule_problems, specifier_problem
-from patchctl.build.identity import BuildId, parse_build
+from patchctl.build.identity import BuildId, is_release, parse_build
 from patchctl.build.matching import MatchOutcome, MatchRule, choose, claims, match_rule
 from patchctl.build.overlap import admitted_version, tied_build
 
@@ -19,6 +19,7 @@ __all__ = [
     "admitted_version",
     "choose",
     "claims",
+    "is_release",
     "match_rule",
     "parse_build",
     "rule_problems",

@@ -101,6 +101,11 @@ def _failed(report: Report) -> bool:
 
 
 def _answer(report: Report, *, colour: bool) -> None:
+    if report.lint is not None and report.lint.page and report.lint.proof is not None:
+        from patchctl.render.matrix import matrix_page
+
+        _write(matrix_page(report.lint.proof))
+        return
     planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
     if sys.stdout is not None and sys.stdout.isatty():
         from patchctl.render.terminal import as_terminal, diff_for_terminal

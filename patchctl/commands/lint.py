@@ -1,4 +1,4 @@
-"""``lint``: the registry as its authors want to know it. No environment is consulted.
+"""``lint``: the registry as its authors want to know it. No environment is consulted but the trees that are named.
 
 What the loader reports is an error here; what an entry that loads says is judged by the room ``lint``. This file
 gathers both and gives every finding its file and line.
@@ -6,9 +6,9 @@ gathers both and gives every finding its file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
@@ -19,6 +19,9 @@ from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry
 from patchctl.patch import Patch
 from patchctl.processes import search_within
 from patchctl.registry import Registry, RegistryRoot
+
+if TYPE_CHECKING:  # most runs open no tree
+    from patchctl.commands.proving import Proof
 
 ENTRY_FILE = "patch.toml"
 
@@ -38,25 +41,44 @@ class LintReport(NamedTuple):
         findings: by registry, entry, file and line.
         entries: how many entries were judged; those that do not load are not among them.
         diffs: how many diffs of theirs were read, each file once.
+        proof: what real trees show of them; None: none was given.
+        matrix: every entry on every tree is to be shown.
+        page: as a page for the docs, and nothing else.
     """
 
     roots: tuple[RegistryRoot, ...]
     findings: tuple[Graded, ...]
     entries: int
     diffs: int
+    proof: Proof | None = None
+    matrix: bool = False
+    page: bool = False
 
     def count(self, grade: Grade) -> int:
         """Return how many findings are of that grade."""
         return sum(finding.grade is grade for finding in self.findings)
 
 
-def lint(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Report:
+def lint(
+    place: Place,
+    ids: Sequence[str] = (),
+    *,
+    strict: bool = False,
+    against: Sequence[str] = (),
+    matrix: bool = False,
+    page: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Report:
     """Judge registries, or some entries of them.
 
     Args:
         place: which registries; of the rest only ``distribution`` counts.
         ids: entries to judge; empty: all, and what is wrong with the registry as a whole.
         strict: warnings count for the outcome.
+        against: wheels, directories and environments to try the entries on.
+        matrix: show every entry on every tree.
+        page: show that alone, as a page for the docs.
+        progress: told how many trees are done, of how many.
 
     Raises:
         RegistryError: a registry cannot be read at all.
@@ -78,11 +100,37 @@ def lint(place: Place, ids: Sequence[str] = (), *, strict: bool = False) -> Repo
         found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
         found += _placed(registry, patch, judge_entry(entry, search=search_within))
         diffs += len({given.name for given in entry.diffs})
+    proof = None
+    if against:
+        from patchctl.commands.proving import prove
+
+        proof = prove(registry, entries, against, place, progress=progress)
+        for patch in entries:
+            found += _placed(registry, patch, [finding for of, finding in proof.findings if of is patch])
     report = LintReport(
-        roots=registry.roots, findings=tuple(_ordered(registry, found)), entries=len(entries), diffs=diffs
+        roots=registry.roots,
+        findings=tuple(_ordered(registry, found)),
+        entries=len(entries),
+        diffs=diffs,
+        proof=proof,
+        matrix=matrix,
+        page=page,
     )
+    return _answer(report, ids, strict=strict)
+
+
+def _answer(report: LintReport, ids: Sequence[str], *, strict: bool) -> Report:
     bad = report.count(Grade.ERROR) or (strict and report.count(Grade.WARNING))
-    return Report(command="lint", outcome=Outcome.ATTENTION if bad else Outcome.OK, named=tuple(ids), lint=report)
+    outcome = Outcome.ATTENTION if bad else Outcome.OK
+    errors = report.proof.errors if report.proof is not None else ()
+    warnings = report.proof.warnings if report.proof is not None else ()
+    if errors:
+        outcome = outcome.worse(Outcome.CANNOT_ANSWER)
+    if report.page:
+        # the page has no place for them
+        errors += tuple(graded.problem for graded in report.findings if graded.grade is Grade.ERROR)
+        warnings += tuple(graded.problem for graded in report.findings if graded.grade is Grade.WARNING)
+    return Report(command="lint", outcome=outcome, named=tuple(ids), warnings=warnings, errors=errors, lint=report)
 
 
 def _asked_for(patch: Patch, place: Place, ids: Sequence[str]) -> bool:

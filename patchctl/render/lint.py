@@ -15,6 +15,8 @@ _STYLES = {Grade.ERROR: "bold red", Grade.WARNING: "yellow"}
 
 def lint_json(found: LintReport) -> dict[str, Any]:
     """Return the ``lint`` object of the document."""
+    from patchctl.render.matrix import proof_json
+
     return {
         "findings": [{"severity": graded.grade.value, **graded.problem._asdict()} for graded in found.findings],
         "checked": {
@@ -24,6 +26,7 @@ def lint_json(found: LintReport) -> dict[str, Any]:
             "errors": found.count(Grade.ERROR),
             "warnings": found.count(Grade.WARNING),
         },
+        **proof_json(found.proof, matrix=found.matrix),
     }
 
 
@@ -35,6 +38,10 @@ def lint_records(found: LintReport) -> Iterator[tuple[str, ...]]:
             yield "error", *fields
         else:
             yield "warning", *fields
+    if found.proof is not None:
+        from patchctl.render.matrix import proof_records
+
+        yield from proof_records(found.proof, matrix=found.matrix)
     yield "linted", *(f"{name}={count}" for name, count in _counts(found).items())
 
 
@@ -56,9 +63,15 @@ def lint_lines(found: LintReport) -> Iterator[tuple[str, str, int]]:
     counts = _counts(found)
     entries = f"{counts['entries']} entr{'y' if counts['entries'] == 1 else 'ies'}"
     parts = [_number(counts[name], name[:-1]) for name in ("diffs", "errors", "warnings")]
+    where = ""
+    if found.proof is not None:
+        from patchctl.render.matrix import proof_lines
+
+        yield from proof_lines(found.proof, matrix=found.matrix)
+        where = f" on {_number(len(found.proof.trees), 'tree')}"
     bad = found.count(Grade.ERROR)
     style = "bold red" if bad else "bold yellow" if found.findings else "bold green"
-    yield f"{entries} and {parts[0]}: {parts[1]}, {parts[2]}", style, 0
+    yield f"{entries} and {parts[0]}{where}: {parts[1]}, {parts[2]}", style, 0
 
 
 def _number(count: int, word: str) -> str:
