@@ -29,6 +29,7 @@ LINES = {
     "processes": 7,
     "notes": 7,
     "caches": 7,
+    "publishing": 7,
     "commands": 8,
     "render": 9,
     "cli": 10,
@@ -41,6 +42,8 @@ OWNERS = {
     "unidiff": set(),  # the tests' second opinion
     "packaging": {"build"},
     "rich": {"render"},
+    "cyclonedx": {"render"},
+    "packageurl": {"render"},
     "json": {"render", "ledger", "transaction", "target", "notes"},
     "typer": {"cli"},
     "tomllib": {"patch", "registry"},

@@ -106,6 +106,9 @@ def _answer(report: Report, *, colour: bool) -> None:
 
         _write(matrix_page(report.lint.proof))
         return
+    if report.publication is not None and report.publication.path is None:
+        _write(report.publication.text or "")
+        return
     planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
     if sys.stdout is not None and sys.stdout.isatty():
         from patchctl.render.terminal import as_terminal, diff_for_terminal

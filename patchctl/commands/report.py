@@ -15,6 +15,7 @@ from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.caches import Purge
+    from patchctl.commands.describe import Publication
     from patchctl.commands.diagnosis import Diagnosis
     from patchctl.commands.lint import LintReport
     from patchctl.commands.verify import Verification
@@ -113,6 +114,7 @@ class Report(NamedTuple):
         verification: for ``verify``.
         diagnosis: for ``doctor``.
         lint: for ``lint``.
+        publication: for ``report``.
     """
 
     command: str
@@ -133,3 +135,4 @@ class Report(NamedTuple):
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
     lint: LintReport | None = None
+    publication: Publication | None = None

@@ -93,6 +93,7 @@ class Patch(NamedTuple):
         fixes: upstream changes, in file order.
         avoid: ways around the bug, in file order.
         signal: None when the entry writes no log line.
+        cve: ids of the vulnerability that the bug is known as, such as ``CVE-2026-1234``; empty: it has none.
         folder: directory of the entry: the registry's folder as it was given, then ``<distribution>/<id>``.
         registry: the registry's folder as it was given.
     """
@@ -113,6 +114,7 @@ class Patch(NamedTuple):
     fixes: tuple[Fix, ...] = ()
     avoid: tuple[Avoid, ...] = ()
     signal: Signal | None = None
+    cve: tuple[str, ...] = ()
     folder: str = ""
     registry: str = ""
 

@@ -17,6 +17,7 @@ from patchctl.patch.fixes import Means, read_fixes
 from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, VARIANT
 from patchctl.patch.table import Table
 from patchctl.patch.texts import (
+    cve_problem,
     distribution_problem,
     environment_name_problem,
     file_name_problem,
@@ -86,6 +87,7 @@ def _read_patch(table: Table, name: str, folder: str, registry: str, means: Mean
         fixes=read_fixes(table, tuple(dict.fromkeys(v.distribution for v in variants if v.distribution)), means),
         avoid=avoid,
         signal=_read_signal(table),
+        cve=_read_cve(table),
         folder=folder,
         registry=registry,
         **_read_relations(table, name),
@@ -99,6 +101,16 @@ def _read_id(table: Table, name: str) -> str:
     elif text.strip() and text != name:
         table.report("id-is-not-folder", "id", f"must equal the name of its folder, {name}", "rename one of the two")
     return text
+
+
+def _read_cve(table: Table) -> tuple[str, ...]:
+    ids = table.texts("cve")
+    for index, text in enumerate(ids):
+        if cve_problem(text) is not None:
+            table.report_item("bad-cve", "cve", index, f"{cve_problem(text)}: {text!r}")
+        elif text in ids[:index]:
+            table.report_item("duplicate-value", "cve", index, f"names {text} again")
+    return ids
 
 
 def _read_relations(table: Table, name: str) -> dict[str, tuple[str, ...]]:

@@ -65,6 +65,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_json
+
+        found["report"] = publication_json(report.publication)
     return found
 
 
@@ -258,6 +262,7 @@ def _entry(entry: Patch, diffs: dict[str, bytes], *, detailed: bool) -> Json:
         "why": entry.why,
         "how": entry.how,
         "removal": entry.removal,
+        "cve": list(entry.cve),
         "requires": list(entry.requires),
         "conflicts": list(entry.conflicts),
         "replaces": list(entry.replaces),

@@ -75,6 +75,10 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.lint import lint_records
 
         yield from lint_records(report.lint)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_records
+
+        yield from publication_records(report.publication)
 
 
 def _record(*fields: str) -> str:
@@ -207,7 +211,7 @@ def _listing(listing: Listing) -> Iterator[str]:
 def _details(entry: Patch, listing: Listing) -> Iterator[str]:
     for key in ("why", "how", "removal"):
         yield _record(key, one_line(getattr(entry, key)))
-    for relation in ("requires", "conflicts", "replaces"):
+    for relation in ("cve", "requires", "conflicts", "replaces"):
         for id_ in getattr(entry, relation):
             yield _record(relation, id_)
     for variant in entry.variants:

@@ -119,6 +119,10 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         from patchctl.render.lint import lint_lines
 
         yield from lint_lines(report.lint)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_lines
+
+        yield from publication_lines(report.publication)
 
 
 def _print_audit(console: Console, report: Report) -> None:
@@ -272,7 +276,7 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
         _field(console, "cost", one_line(avoid.cost))
     if entry.signal is not None:
         _field(console, "signal", entry.signal.log)
-    for relation in ("requires", "conflicts", "replaces"):
+    for relation in ("cve", "requires", "conflicts", "replaces"):
         if getattr(entry, relation):
             _field(console, relation, ", ".join(getattr(entry, relation)), labels=9)
     for variant in entry.variants:
