@@ -30,7 +30,7 @@ def report(
         str | None, typer.Option("--output", metavar="FILE", help="Write this file instead of standard output.")
     ] = None,
 ) -> None:
-    """Print a page about this environment: a README's banner, a web page, a bill of materials, or statements on CVEs."""
+    """Print a page about this environment: a README's banner, a web page, a bill of materials, or what CVEs mean."""
 
     def command(place: Place, clock: Clock) -> Report:
         from patchctl.commands.describe import Destination, describe, publish

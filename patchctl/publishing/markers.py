@@ -27,7 +27,7 @@ def between_markers(data: bytes, page: str, path: str) -> bytes:
 
     Args:
         data: the file.
-        page: its lines end in ``\\n``.
+        page: each line of it is ended by a line feed.
         path: what messages call the file.
 
     Raises:

@@ -76,7 +76,9 @@ def _directory_of(path: str, site: str) -> Iterator[tuple[int, str]]:
             os.close(directory)
     except NotRegularError as error:
         hint = "name the file itself"
-        raise RefusedError("not-regular", f"{path} {error.strerror}; nothing was written", hint=hint, path=path) from None
+        raise RefusedError(
+            "not-regular", f"{path} {error.strerror}; nothing was written", hint=hint, path=path
+        ) from None
     except OSError as error:
         raise PatchctlError("cannot-write", f"{path} cannot be written: {error.strerror}", path=path) from None
 

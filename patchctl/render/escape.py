@@ -88,7 +88,7 @@ def markdown_code(text: str) -> str:
 
 
 def https_address(text: str | None) -> str | None:
-    """Return ``text`` escaped for an attribute, where it is an address that a reader may be sent to; None: it is not."""
+    """Return ``text`` escaped for an attribute, if it is an address that a reader may be sent to; None: it is not."""
     if text is None or not text.startswith("https://") or not text.isascii() or not text.isprintable() or " " in text:
         return None
     return markup(text)

@@ -47,7 +47,9 @@ def _record(record: HistoryRecord) -> str:
     if files:
         count = len(record.files) + record.omitted
         what += f"<details><summary>{count} file{'' if count == 1 else 's'}</summary><ul>{files}</ul></details>"
-    command = f'<code>{markup(command_text(record))}</code> <span class="tag {tint}">{markup(record.result)}</span>{reason}'
+    command = (
+        f'<code>{markup(command_text(record))}</code> <span class="tag {tint}">{markup(record.result)}</span>{reason}'
+    )
     who = f"{markup(who_text(record.author))}<br>{markup(record.host or 'host not recorded')}"
     return f"<tr><td>{markup(record.at)}</td><td>{command}</td><td>{who}</td><td>{what}</td></tr>"
 

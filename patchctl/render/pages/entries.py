@@ -9,7 +9,7 @@ from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
 from patchctl.patch import Avoid
 from patchctl.render.escape import https_address, markup, markup_block
 from patchctl.render.words import FIX_WORDS, avoidance, contradictions, evidence_text, one_line
-from patchctl.verdict import DUE, Assessment, SourceDiff
+from patchctl.verdict import DUE, Action, Assessment, SourceDiff, Verdict
 
 _TINTS = {
     Standing.IN: "good",
@@ -19,7 +19,12 @@ _TINTS = {
     Standing.ADVICE: "calm",
     Standing.OUT: "",
 }
-_FIX_TINTS = {FixStatus.PROVEN: "good", FixStatus.CONTRADICTED: "bad", FixStatus.MOVED: "warn", FixStatus.UNKNOWN: "warn"}
+_FIX_TINTS = {
+    FixStatus.PROVEN: "good",
+    FixStatus.CONTRADICTED: "bad",
+    FixStatus.MOVED: "warn",
+    FixStatus.UNKNOWN: "warn",
+}
 _ITEM_TINTS = {ItemStatus.HOLDS: "good", ItemStatus.FAILS: ""}
 _DIGEST = 12
 """Digits of a hash that a person is shown."""
@@ -56,7 +61,9 @@ def entry_article(entry: Assessment) -> Iterator[str]:
 
 
 def _tint(entry: Assessment) -> str:
-    return "warn" if may_go(entry) or (standing_of(entry) is Standing.IN and entry.action in DUE) else _TINTS[standing_of(entry)]
+    standing = standing_of(entry)
+    unsettled = standing is Standing.IN and (may_go(entry) or entry.action in DUE)
+    return "warn" if unsettled else _TINTS[standing]
 
 
 def _tag(word: str, tint: str = "") -> str:
@@ -72,7 +79,8 @@ def _facts(entry: Assessment) -> Iterator[tuple[str, str]]:
         yield "may go", markup(one_line(patch.removal))
     verdict = entry.verdict.value if entry.verdict is not None else "advice only"
     yield "state", markup(f"{verdict}, {entry.need.value}: {entry.reason}")
-    yield "due", markup(entry.action.value)
+    if entry.action is not Action.NONE:
+        yield "due", markup(entry.action.value)
     yield "build", markup(f"{case.rule.value}: {case.reason}")
     if receipt is not None:
         builds = ", ".join(f"{diff.distribution} {diff.build}" for diff in receipt.diffs)
@@ -123,12 +131,14 @@ def _avoidances(avoids: Sequence[Avoid]) -> Iterator[str]:
 
 def _files(entry: Assessment) -> Iterator[str]:
     pristine = {True: "pristine", False: "changed", None: "not known"}
-    yield '<h4>Files</h4><div class="wide"><table><tr><th>file</th><th>fit</th><th>RECORD</th><th>sha256</th></tr>'
+    yield '<h4>Files</h4><div class="wide"><table><tr><th>file</th><th>diff</th><th>RECORD</th><th>sha256</th></tr>'
     for file in entry.files:
         digest = file.sha256[:_DIGEST] if file.sha256 is not None else "-"
         reason = file.obstacle or file.reason
         note = f'<br><span class="soft">{markup(reason)}</span>' if reason else ""
-        cells = f"<td>{file.fit.value}{note}</td><td>{pristine[file.pristine]}</td><td><code>{digest}</code></td>"
+        # An applied entry is judged by hashes; its fit is that of the base, which would puzzle the reader.
+        fit = "applied" if entry.verdict is Verdict.APPLIED else file.fit.value
+        cells = f"<td>{fit}{note}</td><td>{pristine[file.pristine]}</td><td><code>{digest}</code></td>"
         yield f"<tr><td><code>{markup(file.path)}</code></td>{cells}</tr>"
     yield "</table></div>"
 

@@ -19,6 +19,9 @@ from patchctl.render.pages.entries import entry_article, standing_tag
 from patchctl.render.pages.style import STYLE
 from patchctl.render.problems import problem_place
 
+_ORDER = (Standing.DUE, Standing.IN, Standing.HELD, Standing.ADVICE, Standing.FIXED, Standing.OUT)
+"""What somebody has to see to comes first."""
+
 
 def html_page(found: Described) -> str:
     """Return the page."""
@@ -47,28 +50,31 @@ def _body(found: Described) -> Iterator[str]:
     yield f"<header><h1>Local patches of {markup(_builds(found))}</h1>"
     target = found.target
     python = f", interpreter <code>{markup(target.python)}</code>" if target.python is not None else ""
-    yield f'<p>in <code>{markup(target.site)}</code>{python}</p><p class="soft">as of {markup(found.clock.stamp)}</p></header>'
+    yield f"<p>in <code>{markup(target.site)}</code>{python}</p>"
+    yield f'<p class="soft">as of {markup(found.clock.stamp)}</p></header>'
     yield from _tiles(found)
     for problem in found.errors:
         yield _problem(problem, "error", "problem bad")
     for problem in found.warnings:
         yield _problem(problem, "warning", "problem")
-    yield "<section><h2>Entries</h2>"
-    if found.entries:
-        links = "".join(
-            f'<li>{standing_tag(entry)} <a href="#{markup(entry.id)}">{markup(entry.id)}</a></li>' for entry in found.entries
-        )
-        yield f"<nav><ul>{links}</ul></nav></section><section>"
-    else:
-        yield "<p>No entry of the registry concerns this environment.</p>"
-    for entry in found.entries:
-        yield from entry_article(entry)
-    yield "</section>"
+    yield from _entries(found)
     if found.history is not None:
         yield from history_section(found.history)
     if found.processes is not None:
         yield from process_section(found.processes)
     yield f"<footer><p>Made by patchctl {markup(__version__)}: <code>patchctl report --format html</code></p></footer>"
+
+
+def _entries(found: Described) -> Iterator[str]:
+    yield "<section><h2>Entries</h2>"
+    if not found.entries:
+        yield "<p>No entry of the registry concerns this environment.</p>"
+    ordered = [entry for standing in _ORDER for entry in found.of_standing(standing)]
+    links = (f'<li>{standing_tag(it)} <a href="#{markup(it.id)}">{markup(it.id)}</a></li>' for it in ordered)
+    yield f"<nav><ul>{''.join(links)}</ul></nav>"
+    for entry in ordered:
+        yield from entry_article(entry)
+    yield "</section>"
 
 
 def _tiles(found: Described) -> Iterator[str]:
@@ -84,14 +90,13 @@ def _tiles(found: Described) -> Iterator[str]:
         (stale, "processes with old code", "bad"),
     ]
     shown = [(count, words, tint) for count, words, tint in tiles if count or words in {"in", "due, not in"}]
-    rows = (
-        f'<li class="{tint if count else ""}"><b>{count}</b> {markup(words)}</li>' for count, words, tint in shown
-    )
+    rows = (f'<li class="{tint if count else ""}"><b>{count}</b> {markup(words)}</li>' for count, words, tint in shown)
     yield f'<ul class="tiles">{"".join(rows)}</ul>'
 
 
 def _problem(problem: Problem, label: str, kind: str) -> str:
     place = problem_place(problem)
-    who = " ".join(f"<code>{markup(word)}</code>" for word in (problem.patch, place) if word)
+    named = (word for word in (problem.patch, place) if word and word not in problem.message)
+    who = " ".join(f"<code>{markup(word)}</code>" for word in named)
     hint = f'<p class="soft">{markup(problem.hint)}</p>' if problem.hint else ""
     return f'<div class="{kind}"><p><b>{label}</b> {who} {markup(problem.message)}</p>{hint}</div>'

@@ -54,7 +54,9 @@ def _headline(count: int) -> str:
     if count == 0:
         return "**This environment carries no local patches.**"
     patches, they = ("1 local patch", "It") if count == 1 else (f"{count} local patches", "They")
-    return f"**This environment carries {patches}.** {they} must be applied again, or proven unneeded, at every upgrade."
+    return (
+        f"**This environment carries {patches}.** {they} must be applied again, or proven unneeded, at every upgrade."
+    )
 
 
 def _carried(entry: Assessment, found: Described) -> Iterator[str]:
