@@ -243,6 +243,14 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "history, no environment": (lambda desk: Desk(site=desk.site / "none", registry=desk.registry).json("history"), 3),
     "history of one": (history_of_one, 0),
     "history, unfinished": (lambda desk: left_open(desk, "history"), 4),
+    "report": (lambda desk: desk.json("report"), 0),
+    "report --output": (lambda desk: desk.json("report", "--output", str(desk.site.parent / "page.md")), 0),
+    "report --into, no markers": (lambda desk: desk.json("report", "--into", str(desk.registry) + "/registry.toml"), 1),
+    "report --output, in the site": (lambda desk: desk.json("report", "--output", str(desk.site / "page.md")), 1),
+    "report --output, no directory": (lambda desk: desk.json("report", "--output", str(desk.site / "../no/page")), 3),
+    "report, unknown format": (lambda desk: desk.json("report", "--format", "pdf"), 2),
+    "report, unfinished": (lambda desk: left_open(desk, "report"), 4),
+    "report --format openvex": (lambda desk: desk.json("report", "--format", "openvex"), 0),
     "ps": (lambda desk: desk.json("ps"), 0),
     "ps, unfinished": (lambda desk: left_open(desk, "ps"), 4),
     "apply --cache-user without purge": (lambda desk: desk.json("apply", "--cache-user", "root"), 2),
@@ -287,6 +295,7 @@ def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name
     assert complaints(done.document) == []
     assert done.document["exit_code"] == code
     refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted"}
+    refused = refused or name in {"report --into, no markers", "report --output, in the site"}
     assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
 
 

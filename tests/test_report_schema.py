@@ -16,6 +16,7 @@ from patchctl.caches import Purge
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
+from patchctl.commands.describe import Publication
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
@@ -114,6 +115,7 @@ PATCH = Patch(
     fixes=(FIX,),
     avoid=(Avoid(args=("--max-num-seqs", "1"), env={"A": "0"}, remove_args=("--b",), when="when", cost="cost"),),
     signal=Signal(log="mismatch: (?P<kind>pad|truncate)"),
+    cve=("CVE-2026-1234",),
 )
 ADVISORY = Patch(
     id="advice",
@@ -431,6 +433,11 @@ def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     return Report(command="lint", outcome=Outcome.ATTENTION, lint=found)
 
 
+def published_report() -> Report:
+    published = Publication(shape="md", state="printed", text="a page\n")
+    return Report(command="report", target=TARGET, publication=published)
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -446,6 +453,7 @@ def documents() -> Iterator[dict[str, Any]]:
         lint_report(),
         lint_report(proof()),
         lint_report(proof(), matrix=True),
+        published_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -514,7 +522,7 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.report"}
         audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -522,7 +530,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 13
+        assert [complaints(found) for found in documents()] == [[]] * 14
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()
