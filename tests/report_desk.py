@@ -76,8 +76,8 @@ def make_desk(where: Path) -> Desk:
 
 
 def make_hostile_desk(where: Path) -> Desk:
-    """Return one with an entry in, one held and an advisory; all text in them is hostile, a file's name and lines too."""
-    path = "vllm/<b>`|x.py"
+    """Return one with an entry in, one held and an advisory; every text is hostile, a file's name and lines too."""
+    path = "vllm/<u>`|x.py"
     site = make_site(where / "<!-- patchctl:end --> `<i>|", {path: BASE}, build=BUILD)
     registry = make_registry(where / "registry")
     after = edited(3, b"line_3 = '" + HOSTILE.encode().replace(b"\\", b"").replace(b"'", b"") + b"'\n")

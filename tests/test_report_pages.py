@@ -8,6 +8,8 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
+from enum import Enum
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,12 @@ from markdown_it import MarkdownIt
 
 from patchctl.commands import Clock
 from patchctl.commands.describe import Described
+from patchctl.errors import Problem
 from patchctl.ledger import History
 from patchctl.publishing import BEGIN, END
 from patchctl.render.escape import https_address, markdown, markdown_code
 from patchctl.render.pages.html import html_page
+from patchctl.render.pages.readme import readme_banner
 from tests.report_desk import HOSTILE, PAYLOADS, make_desk, make_hostile_desk
 from tests.running import Desk
 from tests.test_report_schema import TARGET, history_report, ps_report, status_report
@@ -75,6 +79,22 @@ def shown(text: str) -> str:
         char if char.isprintable() else f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
         for char in text
     )
+
+
+def spoilt(value: Any) -> Any:
+    """Return a value with every text in it made hostile; words of the code, such as a verdict, stay."""
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return HOSTILE
+    if isinstance(value, bytes):
+        return HOSTILE.encode()
+    if isinstance(value, Mapping):
+        return {spoilt(key): spoilt(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        items = [spoilt(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
 
 
 class TestBanner:
@@ -144,6 +164,7 @@ class TestMarkdown:
     def test_means_the_text_and_nothing_else(self, text: str) -> None:
         parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
         for escaped in (markdown(text), markdown_code(text)):
+            assert not re.search("<(?!/?code>)", escaped)
             reader = Reader(parser.render(f"x {escaped} x"))
             assert {tag for tag, _ in reader.elements} <= {"p", "code"}
             assert reader.text == f"x {shown(text)} x\n"
@@ -198,37 +219,30 @@ class TestWebPage:
         assert (
             text.count(shown(HOSTILE)) >= 3 * 7
         )  # title, why, how, may go, reference, note, and where it is held or avoided
-        for words in ("+line_3 = ", "log line", "vllm/<b>`|x.py", "/<!-- patchctl:end --> `<i>|/site"):
+        for words in ("+line_3 = ", "log line", "vllm/<u>`|x.py", "/<!-- patchctl:end --> `<i>|/site"):
             assert words in text
 
-    def test_shows_hostile_history_and_processes_as_they_are(self) -> None:
-        record = history_report().history
-        processes = ps_report().processes
-        assert record is not None
-        assert processes is not None
-        stored = record.records[0]
-        spoilt: Any = stored.record._replace(
-            host=HOSTILE,
-            command=HOSTILE,
-            named=(HOSTILE,),
-            reason=HOSTILE,
-            author=stored.record.author._replace(login=HOSTILE),
-            entries=(stored.record.entries[0]._replace(id=HOSTILE, reason=HOSTILE),),
-            files=(stored.record.files[0]._replace(path=HOSTILE),),
+    def test_shows_every_text_that_it_is_given_as_it_is(self) -> None:
+        """Also those that a loader or the ledger would refuse: an id, a build, a time, a digest."""
+        problem = Problem(code="c", message="m", hint="h", patch="p", path="x", line=3, key="k")
+        found = spoilt(
+            Described(
+                target=TARGET,
+                entries=status_report().assessments,
+                options=(),
+                clock=Clock(now=0, stamp="1970-01-01T00:00:00Z"),
+                history=History(records=(history_report().history or History()).records, problems=(problem,)),
+                processes=ps_report().processes,
+                errors=(problem._replace(message="another"),),
+                warnings=(problem,),
+            )
         )
-        ((process, age),) = processes.judged
-        found = Described(
-            target=TARGET._replace(site=f"/srv/{HOSTILE}", python=HOSTILE),
-            entries=status_report().assessments,
-            options=(),
-            clock=Clock(now=0, stamp="1970-01-01T00:00:00Z"),
-            history=History(records=(stored._replace(record=spoilt),)),
-            processes=processes._replace(judged=((process._replace(command=HOSTILE), age),), logins={1000: HOSTILE}),
-        )
+        found = found._replace(errors=(problem._replace(patch=PAYLOADS[0], path=PAYLOADS[1]),))
         reader = Reader(html_page(found))
         assert {tag for tag, _ in reader.elements} <= STRUCTURE | TEXT | TABLES
         assert {name for _, attributes in reader.elements for name in attributes} <= ATTRIBUTES
-        assert reader.text.count(shown(HOSTILE)) >= 11
+        assert reader.text.count(shown(HOSTILE)) > 50
+        assert Reader(MarkdownIt("commonmark").render(readme_banner(found))).text.count(shown(HOSTILE)) > 5
 
     def test_has_a_policy_that_allows_its_own_style_and_nothing_else(self, desk: Desk) -> None:
         text = page(desk)
@@ -244,7 +258,7 @@ class TestWebPage:
 
 
 def browse(file: Path, profile: Path) -> tuple[str, list[str], list[str]]:
-    """Open a page from its file: what the browser made of it, what it complained of, and which addresses it asked for."""
+    """Open a page from its file: what the browser made of it, what it complained of, which addresses it asked for."""
     log = profile.with_suffix(".json")
     quiet = "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
     options = [*quiet.split(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]

@@ -138,7 +138,7 @@ def _files(entry: Assessment) -> Iterator[str]:
         note = f'<br><span class="soft">{markup(reason)}</span>' if reason else ""
         # An applied entry is judged by hashes; its fit is that of the base, which would puzzle the reader.
         fit = "applied" if entry.verdict is Verdict.APPLIED else file.fit.value
-        cells = f"<td>{fit}{note}</td><td>{pristine[file.pristine]}</td><td><code>{digest}</code></td>"
+        cells = f"<td>{fit}{note}</td><td>{pristine[file.pristine]}</td><td><code>{markup(digest)}</code></td>"
         yield f"<tr><td><code>{markup(file.path)}</code></td>{cells}</tr>"
     yield "</table></div>"
 
@@ -159,6 +159,6 @@ def _diff_line(line: bytes) -> str:
 
 
 def _kind(line: bytes) -> str:
-    if line.startswith((b"--- ", b"+++ ", b"diff ", b"rename ", b"old mode", b"new mode", b"index ")):
+    if line == b"---" or line.startswith((b"--- ", b"+++ ", b"diff ", b"rename ", b"old mode", b"new mode", b"index ")):
         return "name"
     return {b"+": "add", b"-": "cut", b"@": "at"}.get(line[:1], "")

@@ -17,7 +17,8 @@ h3 { font-size: 1.05rem; line-height: 1.35; margin: 0; }
 h4 { font-size: .8rem; margin: 1.1rem 0 .3rem; color: var(--soft); text-transform: uppercase; letter-spacing: .04em; }
 p { margin: .3rem 0; } a { color: var(--calm); }
 code, pre { font: .86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
-code, dd, p, h1, h3, td, li { overflow-wrap: anywhere; }
+code, dd, p, h1, h3, li { overflow-wrap: anywhere; }
+td, td * { overflow-wrap: break-word; }
 .soft { color: var(--soft); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .7rem;
   margin: 1.2rem 0; padding: 0;
