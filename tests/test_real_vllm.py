@@ -93,7 +93,7 @@ def test_the_net_and_the_causes_go_in_side_by_side(installed: Install) -> None:
         assert facts(desk, id_) == ("range", "applicable", "wanted", "apply")
     done = desk.json("apply")
     assert done.code == 0
-    assert {MM, GRAMMAR, *ENTRIES} == {patch["id"] for patch in done.document["patches"]}
+    assert {MM, GRAMMAR, GATE, *ENTRIES} == {patch["id"] for patch in done.document["patches"]}
     assert desk.run("check").code == 0
     assert (desk.site / FILE).read_bytes() == patched("0.23.0", ENTRIES)
     assert fixes(desk, MM)["45244"] == "absent"
