@@ -32,6 +32,7 @@ class Change(NamedTuple):
         adopted: ids that were in the files and are recorded now.
         reverted: ids taken out.
         retired: ids taken out because every fix is proven.
+        set_aside: ids taken out for an upgrade.
         held: ids whose hold was set.
         unheld: ids whose hold was taken back.
         edits: of the distribution's files, by path; patchctl's own state is not listed.
@@ -44,6 +45,7 @@ class Change(NamedTuple):
     adopted: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     unheld: tuple[str, ...] = ()
     edits: tuple[FileEdit, ...] = ()
@@ -111,6 +113,7 @@ class Report(NamedTuple):
         errors: what is wrong.
         verification: for ``verify``.
         diagnosis: for ``doctor``.
+        steps: commands to run next, in this order, as a shell reads them.
     """
 
     command: str
@@ -130,3 +133,4 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
+    steps: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
 from patchctl.model import EvidenceItem, FileEdit, Fix, Target, sha256_hex
 from patchctl.patch import Patch
+from patchctl.render.departures import retirement_document, set_aside_document
 from patchctl.render.misfit_document import explanation_of, hunks_of
 from patchctl.render.words import changed_mode
 from patchctl.verdict import Assessment, Need, SourceDiff
@@ -47,6 +48,8 @@ def document(report: Report, exit_code: int) -> Json:
     }
     if report.listing is not None:
         body |= _listing(report.listing)
+    if report.steps:
+        body["steps"] = list(report.steps)
     return body | _examined(report) | _audit(report)
 
 
@@ -130,6 +133,7 @@ def _change(change: Change) -> Json:
         "adopted": list(change.adopted),
         "reverted": list(change.reverted),
         "retired": list(change.retired),
+        "set_aside": list(change.set_aside),
         "held": list(change.held),
         "unheld": list(change.unheld),
         "files": [_edit(edit) for edit in change.edits]
@@ -167,6 +171,8 @@ def _patch(found: Assessment) -> Json:
         "hold": case.hold.reason if case.hold is not None else None,
         "assumed_build": case.assumed,
         "despite_fix": receipt.despite_fix if receipt is not None else False,
+        "set_aside": set_aside_document(receipt),
+        "retirement": retirement_document(case.retirement),
         "fixes": [_fix_finding(finding) for finding in case.fixes],
         "files": [
             {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchctl.commands import Change, Listing, Report
 from patchctl.model import FileEdit, Fix, Target
 from patchctl.patch import Patch
+from patchctl.render.departures import step_lines
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible, visible_block
@@ -101,8 +102,14 @@ def _print_all(console: Console, report: Report) -> None:
         console.print()
     if report.change is not None:
         _print_change(console, report.change)
+    _print_last(console, report)
+
+
+def _print_last(console: Console, report: Report) -> None:
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         _line(console, note, style="bold")
+    for text, style, indent in step_lines(report.steps):
+        _line(console, text, style=style, indent=indent)
 
 
 def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
@@ -230,6 +237,7 @@ def _print_change(console: Console, change: Change) -> None:
         "adopted": ("adopted", "would adopt"),
         "reverted": ("reverted", "would revert"),
         "retired": ("retired", "would retire"),
+        "set_aside": ("set aside", "would set aside"),
         "held": ("held", "would hold"),
         "unheld": ("no longer held", "would unhold"),
     }
