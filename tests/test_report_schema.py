@@ -36,8 +36,11 @@ from patchctl.model import (
     Fix,
     FixRole,
     Hold,
+    ProvenFix,
     Receipt,
     ReceiptDiff,
+    Retirement,
+    SetAside,
     Target,
     sha256_hex,
 )
@@ -269,11 +272,17 @@ def status_report() -> Report:
     """Every kind of entry: one with everything, one that only the ledger knows, an advisory."""
     orphan = case(id="orphan", patch=None, hold=None, fixes=(), diffs=(), rule=MatchRule.NONE, assumed=None)
     advice = case(id="advice", patch=ADVISORY, receipt=None, hold=None, diffs=(), recorded=(), assumed=None)
+    receipt = assessment().case.receipt
+    assert receipt is not None
+    aside = case(id="aside", receipt=receipt._replace(set_aside=ASIDE))
+    retired = case(id="retired", receipt=None, recorded=(), retirement=RETIREMENT)
     return Report(
         command="status",
         target=TARGET,
         assessments=(
             assessment(),
+            assessment(case=aside, verdict=Verdict.LOST),
+            assessment(case=retired, need=Need.FIXED, action=Action.NONE),
             assessment(case=orphan, verdict=Verdict.APPLIED, action=Action.NONE),
             assessment(case=advice, verdict=None, fit=None, files=(), action=Action.NONE),
         ),
@@ -296,12 +305,27 @@ def change_report() -> Report:
         adopted=("sixth",),
         reverted=("second",),
         retired=("third",),
+        set_aside=("seventh",),
         held=("fourth",),
         unheld=("fifth",),
         edits=edits,
     )
     caches = (Purge(path="/home/a/.cache/vllm/modelinfos", state="partial", files=2, size=10, reason="a link"),)
-    return Report(command="apply", target=TARGET, change=change, caches=caches, processes=ps_report().processes)
+    report = Report(command="apply", target=TARGET, change=change, caches=caches, processes=ps_report().processes)
+    return report._replace(steps=("patchctl check",))
+
+
+RETIREMENT = Retirement(
+    id="retired",
+    revision=2,
+    builds={"vllm": "0.26.0"},
+    fingerprints={"vllm": DIGEST, "aiter": None},
+    fixes=(ProvenFix(ref="x/y#1", evidence=("it is there",)),),
+    retired_at="2026-01-01T00:00:00Z",
+)
+ASIDE = SetAside(
+    builds={"vllm": "0.26.0"}, fingerprints={"vllm": DIGEST, "aiter": None}, expected="returns", since="2026-01-01"
+)
 
 
 def history_report() -> Report:
@@ -314,7 +338,10 @@ def history_report() -> Report:
         result="rolled-back",
         named=("first",),
         decisions=("--despite-fix",),
-        entries=(HistoryEntry(id="first", what="applied", revision=2, diffs=(("vllm", DIGEST),), reason="because"),),
+        entries=(
+            HistoryEntry(id="first", what="applied", revision=2, diffs=(("vllm", DIGEST),), reason="because"),
+            HistoryEntry(id="second", what="retired", revision=2, retirement=RETIREMENT),
+        ),
         files=(HistoryFile(path="vllm/a.py", before=DIGEST, after=None),),
         omitted=1,
         reason="no space",
@@ -476,7 +503,7 @@ class TestTheSchema:
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
-        audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
+        audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 

@@ -1,4 +1,4 @@
-"""Upgrades, prepared and not: what is applied goes for a clean base, and afterwards comes back or is retired by proof."""
+"""Upgrades, prepared and not: what is applied goes for a clean base, and comes back afterwards or is retired."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from typing import Any
 
 import pytest
 
+from patchctl.commands import Allowed, Place
+from patchctl.commands.scene import gather
+from patchctl.commands.upcoming import judged_candidate
+from patchctl.commands.upgrade_steps import upgrade_steps
 from tests.contract import complaints
+from tests.environments import make_environment
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, killed_at, patchctl, tree
 from tests.sites import install, make_site
 from tests.small_wheels import make_wheel
+from tests.wheels import slim_wheel
 
 ONE, TWO, ADDED, INIT = "vllm/one.py", "vllm/two.py", "vllm/added.py", "vllm/__init__.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
@@ -122,9 +128,10 @@ class TestSettingAside:
         install_it = f"python3 -m pip install --upgrade --target {desk.site} {wheel}"
         rest = [f"patchctl {verb} {where}" for verb in ("apply", "retire", "check")]
         planned = desk.json("retire", "--for", wheel, "--dry-run").document
-        assert planned["steps"] == [f"patchctl retire --for {wheel} {where}", install_it, *rest]
+        remove = f"rm -r {desk.site}/vllm-0.25.1.dist-info"
+        assert planned["steps"] == [f"patchctl retire --for {wheel} {where}", install_it, remove, *rest]
         assert tree(desk.site, but=()) == before
-        assert desk.json("retire", "--for", wheel).document["steps"] == [install_it, *rest]
+        assert desk.json("retire", "--for", wheel).document["steps"] == [install_it, remove, *rest]
         again = desk.run("retire", "--for", wheel)
         assert again.code == 0
         assert "nothing to do" in again.out
@@ -417,6 +424,45 @@ class TestOtherVerbs:
         assert f"\tx/y#1: {fix['evidence'][0]}\n" in plain
 
 
+class TestTheNextCommands:
+    """What cannot be run here: other installers, other ways to name an environment."""
+
+    def steps(self, desk: Desk, candidate: str, place: Place, *, moving: bool = False) -> list[str]:
+        scene = gather(place)
+        with judged_candidate(place, scene, candidate) as upcoming:
+            return list(upgrade_steps(place, scene, upcoming, Allowed(base=True), moving=moving))
+
+    def place(self, desk: Desk, **more: Any) -> Place:
+        return Place(registries=(str(desk.registry),), **{"site": str(desk.site), **more})
+
+    def test_are_those_of_the_installer_that_put_it_there(self, desk: Desk, wheel: str) -> None:
+        for installer in desk.site.glob("*.dist-info/INSTALLER"):
+            installer.write_bytes(b"uv")
+        steps = self.steps(desk, wheel, self.place(desk))
+        assert steps[1] == f"uv pip install --target {desk.site} {wheel}"
+        assert all("--allow-base" in step for step in steps if step.startswith(("patchctl apply", "patchctl retire")))
+        same = str(make_wheel(desk.site.parent, list(OLD.items())))
+        again = self.steps(desk, same, self.place(desk))
+        assert again[1] == f"uv pip install --reinstall --no-deps --target {desk.site} {same}"
+        assert not any(step.startswith("patchctl retire") for step in again[1:])
+
+    def test_do_not_repeat_what_a_variable_says(self, desk: Desk, wheel: str) -> None:
+        place = self.place(desk, origin="PATCHCTL_SITE", environ={"PATCHCTL_REGISTRY": str(desk.registry)})
+        assert self.steps(desk, wheel, place)[-1] == "patchctl check"
+
+    def test_of_a_move_to_another_environment_install_nothing(self, desk: Desk, wheel: str, tmp_path: Path) -> None:
+        make_environment(tmp_path / "other", Path(wheel))
+        other = str(tmp_path / "other")
+        where = f"--python {other} --registry {desk.registry}"
+        assert self.steps(desk, other, self.place(desk), moving=True) == [
+            f"patchctl apply {where} --allow-base",
+            f"patchctl apply c-optional {where} --allow-base",
+            f"patchctl check {where}",
+        ]
+        here = self.steps(desk, other, self.place(desk))
+        assert here[1].endswith("vllm==0.26.0")
+
+
 def run_steps(steps: list[str], env: Mapping[str, str]) -> None:
     """Run commands as a user would; ``patchctl`` is the one under test."""
     for step in steps:
@@ -425,29 +471,39 @@ def run_steps(steps: list[str], env: Mapping[str, str]) -> None:
             done = patchctl(*words[1:])
             assert done.code == 0, (step, done.out, done.err)
         else:
-            subprocess.run(words, check=True, env={**env}, capture_output=True)
+            program = shutil.which(words[0], path=env["PATH"]) or words[0]
+            subprocess.run([program, *words[1:]], check=True, env={**env}, capture_output=True)
 
 
 def pip_environment(root: Path, wheel: str) -> tuple[Path, dict[str, str]]:
     """A virtual environment with a pip of its own and ``wheel`` in it; the variables that keep pip from the network."""
     subprocess.run([sys.executable, "-m", "venv", str(root)], check=True)
     env = {"PATH": "/usr/bin:/bin", "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    env["PIP_IGNORE_REQUIRES_PYTHON"] = "1"
+    env |= {"PIP_IGNORE_REQUIRES_PYTHON": "1", "PIP_NO_COMPILE": "1"}
     python = str(root / "bin/python")
     subprocess.run([python, "-m", "pip", "install", wheel], check=True, env=env, capture_output=True)
     (site,) = (root / "lib").glob("python3.*/site-packages")
     return site, env
 
 
+def pip_directory(site: Path, wheel: str, env: Mapping[str, str]) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--target", str(site), wheel]
+    subprocess.run(command, check=True, env={**env}, capture_output=True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("named", ["site", "python"])
+@pytest.mark.parametrize("named", ["site", "python", "directory"])
 def test_the_printed_commands_lead_to_a_green_check(bare: Desk, tmp_path: Path, named: str) -> None:
     registry = str(bare.registry)
     (tmp_path / "the wheels").mkdir()
     old = str(make_wheel(tmp_path / "the wheels", list(OLD.items())))
     new = str(make_wheel(tmp_path / "the wheels", list(NEW.items()), build="0.26.0"))
     site, env = pip_environment(tmp_path / "the env", old)
-    where = ["--site", str(site)] if named == "site" else ["--python", str(tmp_path / "the env")]
+    if named == "directory":
+        site = tmp_path / "a directory"
+        pip_directory(site, old, env)
+        env["PATH"] = f"{tmp_path}/the env/bin:/usr/bin:/bin"
+    where = ["--python", str(tmp_path / "the env")] if named == "python" else ["--site", str(site)]
     assert patchctl("apply", "--all", *where, "--registry", registry).code == 0
     done = patchctl("retire", "--for", new, "--dry-run", "--json", *where, "--registry", registry)
     run_steps(done.document["steps"], env)
@@ -457,3 +513,27 @@ def test_the_printed_commands_lead_to_a_green_check(bare: Desk, tmp_path: Path, 
     done = patchctl("retire", "--for", new, "--dry-run", "--json", *where, "--registry", registry)
     run_steps(done.document["steps"], env)
     assert (site / ONE).read_bytes() == b"# a newer header\n" + LOW
+
+
+MM, GRAMMAR = "vllm-mm-placeholder-degrade", "vllm-grammar-compile-containment"
+
+
+@pytest.mark.wheels
+@pytest.mark.slow
+def test_the_commands_for_a_real_upgrade_retire_the_one_and_bring_back_the_other(tmp_path: Path) -> None:
+    new = str(slim_wheel("0.26.0"))
+    site, env = pip_environment(tmp_path / "env", str(slim_wheel("0.25.1")))
+    where = ("--python", str(tmp_path / "env"))
+    desk = Desk(site=site)
+    pristine = tree(site)
+    assert patchctl("apply", MM, GRAMMAR, *where).code == 0
+    done = patchctl("retire", "--for", new, "--json", *where)
+    assert (done.code, complaints(done.document)) == (0, [])
+    expected = {patch["id"]: patch["set_aside"]["expected"] for patch in done.document["patches"]}
+    assert expected == {MM: "returns", GRAMMAR: "retires"}
+    assert tree(site) == pristine
+    run_steps(done.document["steps"], env)
+    assert stand(desk, MM) == ("applied", "wanted", "none")
+    assert stand(desk, GRAMMAR)[1:] == ("fixed", "none")
+    assert desk.json("status", GRAMMAR).patch(GRAMMAR)["retirement"]["builds"] == {"vllm": "0.26.0"}
+    assert reason(desk, GRAMMAR).startswith("retired by proof in 0.26.0; proven in the installed bytes: ")

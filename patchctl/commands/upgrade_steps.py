@@ -88,21 +88,33 @@ def _installing(target: Target, upcoming: Upcoming) -> list[tuple[str, ...]]:
     else:
         # What was extracted or installed once cannot be installed from there again.
         what = tuple(f"{it.name}=={it.build}" for it in brought.values())
-    same = bool(known) and all(now.build == then.build for now, then in known)
-    return [_install(target, known[0][0] if known else None, what, same=same)]
+    return _install(target, known, what)
 
 
-def _install(target: Target, now: Distribution | None, what: Sequence[str], *, same: bool) -> tuple[str, ...]:
+def _install(
+    target: Target, known: Sequence[tuple[Distribution, Distribution]], what: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """One command; where nothing but the directory is known, another one for what pip leaves behind in it.
+
+    Args:
+        target: where.
+        known: (as it is installed, as the candidate has it).
+        what: to install.
+    """
     python = target.python or _beside(target.site)
-    uv = now is not None and (now.installer or "").strip() == "uv"
+    uv = any((now.installer or "").strip() == "uv" for now, _ in known)
     # An installer leaves alone what seems to be there already; its dependencies are as they were.
+    same = bool(known) and all(now.build == then.build for now, then in known)
     again = ("--reinstall" if uv else "--force-reinstall", "--no-deps") if same else ()
     if uv:
         where = ("--python", python) if python is not None else ("--target", target.site)
-        return ("uv", "pip", "install", *again, *where, *what)
-    if python is None:
-        return ("python3", "-m", "pip", "install", *(again or ("--upgrade",)), "--target", target.site, *what)
-    return (python, "-m", "pip", "install", *again, *what)
+        return [("uv", "pip", "install", *again, *where, *what)]
+    if python is not None:
+        return [(python, "-m", "pip", "install", *again, *what)]
+    # pip replaces packages in a --target directory, but not the metadata of another version.
+    left = [f"{target.site}/{now.info}" for now, then in known if now.info != then.info]
+    install = ("python3", "-m", "pip", "install", *again, "--upgrade", "--target", target.site, *what)
+    return [install, *([("rm", "-r", *left)] if left else [])]
 
 
 def _beside(site: str) -> str | None:
