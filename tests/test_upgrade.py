@@ -17,13 +17,14 @@ from patchctl.commands import Allowed, Place
 from patchctl.commands.scene import gather
 from patchctl.commands.upcoming import judged_candidate
 from patchctl.commands.upgrade_steps import upgrade_steps
+from patchctl.model import sha256_hex
 from tests.contract import complaints
 from tests.environments import make_environment
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, Done, killed_at, patchctl, tree
+from tests.running import Desk, Done, killed_at, on_a_terminal, patchctl, tree
 from tests.sites import install, make_site
 from tests.small_wheels import make_wheel
-from tests.wheels import slim_wheel
+from tests.wheels import relabelled, slim_wheel
 
 ONE, TWO, ADDED, INIT = "vllm/one.py", "vllm/two.py", "vllm/added.py", "vllm/__init__.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 31))
@@ -86,6 +87,10 @@ def reason(desk: Desk, id_: str) -> str:
     return text
 
 
+def promises(done: Done) -> dict[str, str]:
+    return {patch["id"]: patch["set_aside"]["expected"] for patch in done.document["patches"]}
+
+
 def codes(done: Done) -> list[str]:
     return [error["code"] for error in done.document["errors"]]
 
@@ -105,8 +110,7 @@ class TestSettingAside:
             [],
             [],
         )
-        expected = {patch["id"]: patch["set_aside"]["expected"] for patch in document["patches"]}
-        assert expected == {"a-returns": "returns", "b-retires": "retires", "c-optional": "returns"}
+        assert promises(done) == {"a-returns": "returns", "b-retires": "retires", "c-optional": "returns"}
         (mark,) = {str(patch["set_aside"]["builds"]) for patch in document["patches"]}
         assert mark == "{'vllm': '0.26.0'}"
 
@@ -164,6 +168,33 @@ class TestSettingAside:
         assert (done.code, done.document["transaction"]) == (0, None)
         assert not any("retire" in step for step in done.document["steps"])
         assert tree(bare.site, but=()) == before
+
+    def test_leaves_in_what_the_wheel_does_not_touch(self, bare: Desk, wheel: str) -> None:
+        assert bare.registry is not None
+        install(bare.site, {"aiter/ops.py": BASE, "aiter/__init__.py": b""}, name="aiter", build="1.0")
+        own = make_diff({"aiter/ops.py": (BASE, LOW)})
+        add_entry(bare.registry, "d-aiter", own, distribution="aiter", default=False)
+        folder = add_entry(bare.registry, "a-returns", make_diff({ONE: (BASE, LOW)}))
+        spans = make_diff({"aiter/ops.py": (BASE, HIGH)})
+        (folder / "aiter.diff").write_bytes(spans)
+        with (folder / "patch.toml").open("a") as text:
+            text.write(f'\n[[variant]]\ndistribution = "aiter"\ndiff = "aiter.diff"\nsha256 = "{sha256_hex(spans)}"\n')
+            text.write('versions = ">=0"\n')
+        assert bare.run("apply", "d-aiter").code == 0
+        assert bare.run("apply").code == 0
+        both = (bare.site / "aiter/ops.py").read_bytes()
+        done = bare.json("retire", "--for", wheel)
+        assert done.document["transaction"]["set_aside"] == ["a-returns", "b-retires"]
+        assert (bare.site / "aiter/ops.py").read_bytes() == LOW
+        assert stand(bare, "d-aiter")[0] == "applied"
+        upgrade(bare)
+        assert bare.run("apply").code == 0
+        assert bare.run("check").code == 0
+        assert (bare.site / "aiter/ops.py").read_bytes() == both
+
+    def test_of_the_environment_itself_is_refused(self, desk: Desk) -> None:
+        done = desk.json("retire", "--for", str(desk.site))
+        assert (done.code, codes(done)) == (3, ["no-candidate"])
 
     def test_for_another_candidate_marks_anew(self, desk: Desk, wheel: str, tmp_path: Path) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
@@ -264,6 +295,28 @@ class TestAfterwards:
         assert desk.run("apply").code == 0
         assert stand(desk, "c-optional") == ("applied", "held", "none")
         assert desk.run("check").code == 0
+
+    def test_what_requires_a_held_entry_comes_back_with_it(self, bare: Desk, wheel: str) -> None:
+        assert bare.registry is not None
+        add_entry(bare.registry, "d-needs", make_diff({ONE: (BASE, HIGH)}), requires=["c-optional"])
+        assert bare.run("apply").code == 0
+        assert bare.run("hold", "c-optional", "--reason", "we need it").code == 0
+        expected = promises(bare.json("retire", "--for", wheel))
+        assert (expected["c-optional"], expected["d-needs"]) == ("returns", "returns")
+        upgrade(bare)
+        assert bare.run("apply").code == 0
+        assert bare.run("check").code == 0
+        assert stand(bare, "d-needs")[0] == "applied"
+
+    def test_what_takes_its_place_takes_it_out(self, desk: Desk, wheel: str) -> None:
+        assert desk.registry is not None
+        add_entry(desk.registry, "d-replaces", make_diff({ONE: (BASE, HIGH)}), replaces=["a-returns"])
+        expected = promises(desk.json("retire", "--for", wheel))
+        assert expected["a-returns"] == "returns"
+        upgrade(desk)
+        assert desk.json("apply").document["transaction"]["applied"] == ["c-optional", "d-replaces"]
+        assert desk.run("check").code == 0
+        assert (desk.site / ONE).read_bytes() == b"# a newer header\n" + HIGH
 
     def test_the_word_for_one_build_does_not_hold_for_the_next(self, bare: Desk, tmp_path: Path) -> None:
         upgrade(bare, {**OLD, INIT: b"guard = 1\n"}, "0.25.1+odd")
@@ -450,6 +503,13 @@ class TestTheNextCommands:
         place = self.place(desk, origin="PATCHCTL_SITE", environ={"PATCHCTL_REGISTRY": str(desk.registry)})
         assert self.steps(desk, wheel, place)[-1] == "patchctl check"
 
+    def test_are_one_line_each_on_a_terminal(self, desk: Desk, wheel: str) -> None:
+        steps = desk.json("retire", "--for", wheel, "--dry-run").document["steps"]
+        where = ("--site", str(desk.site), "--registry", str(desk.registry))
+        shown = on_a_terminal("retire", "--for", wheel, "--dry-run", *where, columns=40).decode()
+        for step in steps:
+            assert f"    {step}\r\n" in shown
+
     def test_of_a_move_to_another_environment_install_nothing(self, desk: Desk, wheel: str, tmp_path: Path) -> None:
         make_environment(tmp_path / "other", Path(wheel))
         other = str(tmp_path / "other")
@@ -479,7 +539,7 @@ def pip_environment(root: Path, wheel: str) -> tuple[Path, dict[str, str]]:
     """A virtual environment with a pip of its own and ``wheel`` in it; the variables that keep pip from the network."""
     subprocess.run([sys.executable, "-m", "venv", str(root)], check=True)
     env = {"PATH": "/usr/bin:/bin", "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    env |= {"PIP_IGNORE_REQUIRES_PYTHON": "1", "PIP_NO_COMPILE": "1"}
+    env |= {"PIP_IGNORE_REQUIRES_PYTHON": "1", "PIP_COMPILE": "0"}
     python = str(root / "bin/python")
     subprocess.run([python, "-m", "pip", "install", wheel], check=True, env=env, capture_output=True)
     (site,) = (root / "lib").glob("python3.*/site-packages")
@@ -520,20 +580,32 @@ MM, GRAMMAR = "vllm-mm-placeholder-degrade", "vllm-grammar-compile-containment"
 
 @pytest.mark.wheels
 @pytest.mark.slow
-def test_the_commands_for_a_real_upgrade_retire_the_one_and_bring_back_the_other(tmp_path: Path) -> None:
-    new = str(slim_wheel("0.26.0"))
-    site, env = pip_environment(tmp_path / "env", str(slim_wheel("0.25.1")))
+@pytest.mark.parametrize(
+    ("old", "label", "new", "expected"),
+    [
+        ("0.25.1", "", "0.26.0", {MM: "returns", GRAMMAR: "retires"}),
+        ("0.20.0", "+das.dtk2604", "0.24.0", {MM: "returns", GRAMMAR: "returns"}),
+        ("0.31.0", "", "0.33.0", {MM: "retires"}),
+    ],
+)
+def test_the_commands_for_a_real_upgrade(
+    tmp_path: Path, old: str, label: str, new: str, expected: Mapping[str, str]
+) -> None:
+    wheel = relabelled(old, old + label, tmp_path) if label else slim_wheel(old)
+    site, env = pip_environment(tmp_path / "env", str(wheel))
     where = ("--python", str(tmp_path / "env"))
     desk = Desk(site=site)
     pristine = tree(site)
-    assert patchctl("apply", MM, GRAMMAR, *where).code == 0
-    done = patchctl("retire", "--for", new, "--json", *where)
+    assert patchctl("apply", *expected, *where).code == 0
+    done = patchctl("retire", "--for", str(slim_wheel(new)), "--json", *where)
     assert (done.code, complaints(done.document)) == (0, [])
-    expected = {patch["id"]: patch["set_aside"]["expected"] for patch in done.document["patches"]}
-    assert expected == {MM: "returns", GRAMMAR: "retires"}
+    assert promises(done) == expected
     assert tree(site) == pristine
     run_steps(done.document["steps"], env)
-    assert stand(desk, MM) == ("applied", "wanted", "none")
-    assert stand(desk, GRAMMAR)[1:] == ("fixed", "none")
-    assert desk.json("status", GRAMMAR).patch(GRAMMAR)["retirement"]["builds"] == {"vllm": "0.26.0"}
-    assert reason(desk, GRAMMAR).startswith("retired by proof in 0.26.0; proven in the installed bytes: ")
+    for id_, what in expected.items():
+        if what == "returns":
+            assert stand(desk, id_) == ("applied", "wanted", "none")
+        else:
+            assert stand(desk, id_)[1:] == ("fixed", "none")
+            assert desk.json("status", id_).patch(id_)["retirement"]["builds"] == {"vllm": new}
+            assert reason(desk, id_).startswith(f"retired by proof in {new}; proven in the installed bytes: ")

@@ -259,8 +259,7 @@ def _receipts(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: 
     Where entries are set aside nothing comes in, so that the order stays as it is.
     """
     if proposal.aside:
-        kept = {step.layer.id for step in steps}
-        staying = [it for it in scene.site.ledger.receipts if it.id in kept or it.id in proposal.aside]
+        staying = [it for it in scene.site.ledger.receipts if it.id in proposal.aside or it.id not in leaving]
         return tuple(it._replace(set_aside=proposal.aside.get(it.id, it.set_aside)) for it in staying)
     inside = {step.layer.id for step in steps}
     unjudged = [it for it in scene.site.ledger.receipts if it.id not in inside and it.id not in leaving]

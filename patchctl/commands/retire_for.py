@@ -93,11 +93,13 @@ def _refusal(scene: Scene, upcoming: Upcoming, id_: str) -> Problem | None:
     if id_ in scene.unknown:
         message = f"{id_} could not be brought back: what was applied of it cannot be read any more"
         return Problem(code="recorded-diff-gone", message=message, hint=f"patchctl revert {id_}", patch=id_)
+    if id_ in scene.site.ledger.holds:
+        return None
     found = upcoming.scene.find(id_)
     if found is None:
         broken = next((it for it in upcoming.scene.errors if it.patch == id_), None)
         why = broken.message if broken is not None else "it cannot be judged there"
-    elif id_ in scene.site.ledger.holds or expectation(found, upcoming.scene) != "lost":
+    elif expectation(found, upcoming.scene) != "lost":
         return None
     else:
         why = found.reason

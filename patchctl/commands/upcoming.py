@@ -5,6 +5,7 @@ Not here: what becomes of an entry in words, and what is done about it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -12,12 +13,12 @@ from typing import NamedTuple
 from patchctl.commands.judging import Scene, judge
 from patchctl.commands.place import Place
 from patchctl.commands.scene import recorded_distributions
-from patchctl.errors import TransactionError
+from patchctl.errors import TargetError, TransactionError
 from patchctl.ledger import read_ledger
 from patchctl.model import LedgerState, Receipt, SetAside
 from patchctl.target import CandidateKind, OpenCandidate, OverlaidTree, SiteTree, Tree, opened_candidate
 from patchctl.transaction import journal_state
-from patchctl.verdict import Action, Assessment, Need
+from patchctl.verdict import Action, Assessment, Need, Verdict
 
 NEVER = ""
 """The time of a mark that nobody records."""
@@ -56,6 +57,7 @@ def judged_candidate(place: Place, scene: Scene, path: str) -> Iterator[Upcoming
     """
     names = {*scene.registry.distributions, *(diff.distribution for it in _receipts(scene) for diff in it.diffs)}
     with opened_candidate(path, names=names, environ=place.environ, also=recorded_distributions) as candidate:
+        _refuse_itself(candidate, scene)
         own = LedgerState() if candidate.kind is CandidateKind.WHEEL else _own_ledger(candidate.tree.target.site)
         alone = candidate.kind is CandidateKind.ENVIRONMENT or own.sha256 is not None
         displaced = _displaced(scene, None if alone else candidate.tree.target.distributions)
@@ -73,12 +75,19 @@ def expectation(found: Assessment, scene: Scene) -> str:
         found: judged on the candidate.
         scene: the judgement that it is part of.
     """
-    if found.need is Need.FIXED:
+    if found.need is Need.FIXED and found.action is not Action.APPLY:
         return "retires"
     other = scene.find(found.case.replaced_by) if found.case.replaced_by is not None else None
     coming = found if other is None else other
-    returns = coming.action is Action.APPLY or (other is not None and other.action is Action.NONE)
+    inside = coming.verdict is Verdict.APPLIED and coming.action is Action.NONE
+    returns = coming.action is Action.APPLY or inside
     return "returns" if returns else "lost"
+
+
+def _refuse_itself(candidate: OpenCandidate, scene: Scene) -> None:
+    if os.path.realpath(candidate.tree.target.site) == os.path.realpath(scene.target.site):
+        message = f"{candidate.path} is the environment itself: nothing would be upgraded"
+        raise TargetError("no-candidate", message, hint="name what the upgrade would install")
 
 
 def _receipts(scene: Scene) -> tuple[Receipt, ...]:

@@ -44,11 +44,3 @@ def step_records(steps: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Return the fields of one record a command."""
     for number, step in enumerate(steps, start=1):
         yield ("step", str(number), step)
-
-
-def step_lines(steps: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """Return (text, style, columns of indent) for a terminal."""
-    if steps:
-        yield "next, in this order:", "bold", 0
-    for step in steps:
-        yield step, "", 4

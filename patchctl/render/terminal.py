@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from patchctl.commands import Change, Listing, Report
 from patchctl.model import FileEdit, Fix, Target
 from patchctl.patch import Patch
-from patchctl.render.departures import step_lines
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible, visible_block
@@ -108,8 +107,12 @@ def _print_all(console: Console, report: Report) -> None:
 def _print_last(console: Console, report: Report) -> None:
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         _line(console, note, style="bold")
-    for text, style, indent in step_lines(report.steps):
-        _line(console, text, style=style, indent=indent)
+    if report.steps:
+        from rich.text import Text
+
+        _line(console, "next, in this order:", style="bold")
+        for step in report.steps:
+            console.print(Text(" " * _INDENT + visible(step)), soft_wrap=True)  # to be copied: one line each
 
 
 def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
