@@ -14,6 +14,7 @@ from patchctl.commands.scene import gather
 from patchctl.commands.upcoming import expectation, judged_candidate
 from patchctl.errors import TransactionError
 from patchctl.model import sha256_hex
+from patchctl.target import OverlaidTree, SiteTree, find_target, opened_candidate
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, killed_at
 from tests.sites import install, make_site
@@ -130,3 +131,29 @@ def test_what_requires_a_displaced_entry_is_displaced_with_it(two: Desk, tmp_pat
     )
     assert two.run("apply", "c-aiter").code == 0
     assert looked(two, newer(tmp_path))["c-aiter"] == ("lost", "wanted", "apply", "returns")
+
+
+def test_of_a_namespace_that_both_share_each_file_is_read_where_it_will_be(tmp_path: Path) -> None:
+    site = make_site(tmp_path, {"ns/old.py": b"1\n", "ns/both.py": b"1\n"}, build="0.25.1")
+    install(site, {"ns/lower.py": b"1\n", "ns/both.py": b"1\n"}, name="aiter", build="1.0")
+    (site / "ns/added.py").write_bytes(b"1\n")
+    (site / "ns/stranger.py").write_bytes(b"1\n")
+    wheel = make_wheel(tmp_path, [("ns/new.py", b"2\n"), ("ns/both.py", b"2\n")], build="0.26.0")
+    target = find_target(site=str(site), python=None, environ={}, names={"vllm", "aiter"})
+    with opened_candidate(str(wheel), names={"vllm"}, environ={}) as candidate:
+        tree = OverlaidTree(candidate.tree, SiteTree(target), ["ns/added.py"])
+        names = ("old", "both", "lower", "added", "stranger", "new")
+        read = tree.read(f"ns/{name}.py" for name in names).files
+        assert {path: file and file.data for path, file in read.items()} == {
+            "ns/old.py": None,
+            "ns/both.py": b"2\n",
+            "ns/lower.py": b"1\n",
+            "ns/added.py": b"1\n",
+            "ns/stranger.py": None,
+            "ns/new.py": b"2\n",
+        }
+        assert {name: it.build for name, it in tree.target.distributions.items()} == {"vllm": "0.26.0", "aiter": "1.0"}
+        assert tree.search(tree.target.distributions["aiter"], [], ["lower.py", "new.py"]) == {
+            "lower.py": ("ns/lower.py",),
+            "new.py": (),
+        }

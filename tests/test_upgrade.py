@@ -136,7 +136,7 @@ class TestSettingAside:
         assert planned["steps"] == [f"patchctl retire --for {wheel} {where}", install_it, remove, *rest]
         assert tree(desk.site, but=()) == before
         assert desk.json("retire", "--for", wheel).document["steps"] == [install_it, remove, *rest]
-        again = desk.run("retire", "--for", wheel)
+        again = desk.run("retire", "--for", wheel, env={"SOURCE_DATE_EPOCH": "2000000000"})
         assert again.code == 0
         assert "nothing to do" in again.out
         assert f"step\t1\t{install_it}" in again.out
@@ -348,6 +348,17 @@ class TestAfterwards:
         assert bare.run("retire", "--for", newer).code == 0
         upgrade(bare)
         assert stand(bare, "b-retires") == ("lost", "fixed", "retire")
+
+    def test_and_where_it_is_needed_it_comes_back_without_that_word(self, bare: Desk, tmp_path: Path) -> None:
+        upgrade(bare, {**OLD, TWO: FIX}, "0.25.1")
+        assert bare.registry is not None
+        add_entry(bare.registry, "b-retires", make_diff({ONE: (BASE, HIGH)}), fixes=[FIXED_BY])
+        assert bare.run("apply", "b-retires", "--despite-fix").code == 0
+        wheel = str(make_wheel(tmp_path, list(OLD.items()), build="0.26.0"))
+        assert bare.run("retire", "--for", wheel).code == 0
+        upgrade(bare, OLD, "0.26.0")
+        assert bare.run("apply", "b-retires").code == 0
+        assert bare.json("status", "b-retires").patch("b-retires")["despite_fix"] is False
 
 
 class TestUnprepared:
