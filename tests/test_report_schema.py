@@ -11,13 +11,16 @@ import pytest
 import typer
 from jsonschema import Draft202012Validator
 
-from patchctl.build import MatchRule
+from patchctl.build import BuildChange, MatchRule
 from patchctl.caches import Purge
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
+from patchctl.commands.forecast import Fate, Forecast, Protection
 from patchctl.commands.inspection import DistributionCheck
+from patchctl.commands.moves import Moved
+from patchctl.commands.preflight import Prospect, Step
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
@@ -49,6 +52,7 @@ from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
+from patchctl.target import CandidateKind
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
 from patchctl.verdict.attribution import Attribution, FileState
@@ -429,6 +433,48 @@ def doctor_report() -> Report:
     return Report(command="doctor", outcome=Outcome.ATTENTION, diagnosis=diagnosis)
 
 
+def preflight_report() -> Report:
+    moved = Moved(path="vllm/a.py", symbol="A.run", paths=("vllm/b.py",), more=1, fits=("vllm/b.py",))
+    step = Step(
+        distribution="vllm",
+        before="0.20.0+das.dtk2604",
+        after="0.26.0",
+        change=BuildChange.UPGRADE,
+        same_files=False,
+    )
+    found = assessment()
+    forecasts = (
+        Forecast(
+            id="first",
+            now=found,
+            there=found,
+            fate=Fate.VANISHES,
+            protection=Protection.LOST,
+            moved=(moved, moved._replace(symbol=None)),
+        ),
+        Forecast(id="second", now=found, there=None, fate=Fate.UNKNOWN, protection=Protection.UNKNOWN, reason="a tie"),
+    )
+    prospect = Prospect(
+        path="vllm.whl",
+        kind="wheel",
+        target=TARGET,
+        steps=(step, step._replace(before=None, change=None, same_files=None)),
+        forecasts=forecasts,
+        commands=("patchctl check",),
+        notes=("a note",),
+        warnings=(PROBLEM,),
+        errors=(PROBLEM,),
+    )
+    unread = Prospect(path="none.whl", errors=(PROBLEM,))
+    return Report(
+        command="preflight",
+        outcome=Outcome.CANNOT_ANSWER,
+        target=TARGET,
+        prospects=(prospect, unread),
+        errors=(PROBLEM,),
+    )
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -441,6 +487,7 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        preflight_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -476,6 +523,16 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("forecast/fate", Fate),
+            ("forecast/protection", Protection),
+            ("forecast/kind", Kind),
+            ("forecast/severity", Severity),
+            ("forecast/fix_status", FixStatus),
+            ("build_change/change", BuildChange),
+            ("candidate/kind", CandidateKind),
+            ("standing/verdict", Verdict),
+            ("standing/need", Need),
+            ("standing/action", Action),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -502,7 +559,7 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.candidates"}
         audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -510,7 +567,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 10
+        assert [complaints(found) for found in documents()] == [[]] * 11
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -37,6 +37,8 @@ def _lines(report: Report) -> Iterator[str]:
     if report.listing is not None:
         yield from _listing(report.listing)
     yield from (_record(*fields) for fields in (*_examined(report), *_audit(report)))
+    if report.prospects:
+        yield from _prospects(report)
     for found in report.assessments:
         if report.everything or concerns(found, report):
             yield from _entry(found)
@@ -48,6 +50,18 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (_record(*fields) for fields in step_records(report.steps))
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         yield _record("note", note)
+
+
+def _prospects(report: Report) -> Iterator[str]:
+    """What an upgrade would mean, each candidate followed by the places where a diff does not fit it."""
+    from patchctl.render.preflight import closing_records, comparison, problems_of, prospect_records
+
+    for found in report.prospects:
+        yield from (_record(*fields) for fields in prospect_records(found))
+        for there in problems_of(found):
+            yield from _misplaced(there, detailed=found.detailed)
+        yield from (_record(*fields) for fields in closing_records(found))
+    yield from (_record("note", words) for words in comparison(report.prospects))
 
 
 def _audit(report: Report) -> Iterator[tuple[str, ...]]:

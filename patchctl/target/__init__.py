@@ -14,13 +14,14 @@ from patchctl.target.candidate import CandidateKind, OpenCandidate, opened_candi
 from patchctl.target.finding import editable_grafts, find_target, site_directories
 from patchctl.target.overlay import OverlaidTree
 from patchctl.target.reading import path_below
-from patchctl.target.searching import search_names, top_levels
+from patchctl.target.searching import Definers, search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
 from patchctl.target.tree import SiteTree, Tree
 from patchctl.target.wheel import WheelFile, read_wheel_files
 
 __all__ = [
     "CandidateKind",
+    "Definers",
     "OpenCandidate",
     "OverlaidTree",
     "SiteTree",

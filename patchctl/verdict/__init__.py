@@ -23,7 +23,7 @@ from patchctl.verdict.facts import (
 )
 from patchctl.verdict.fold import Fold, fold_diffs, hunk_words, lines_words, misfit_words, taken_out
 from patchctl.verdict.judge import assess
-from patchctl.verdict.need import blocked_by, states_words
+from patchctl.verdict.need import blocked_by, misfit, states_words
 from patchctl.verdict.scope import outside, standing
 from patchctl.verdict.unfold import Stuck, bases_without_ours, new_base
 
@@ -55,6 +55,7 @@ __all__ = [
     "hunk_words",
     "is_rebuilt",
     "lines_words",
+    "misfit",
     "misfit_words",
     "new_base",
     "outside",
