@@ -245,8 +245,8 @@ class TestMoves:
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, NEW: b"# moved\n" + RUNNER}), code=1))
         assert words(entry) == ("vanishes", "lost", None)
         assert entry["moved"] == [
-            {"path": TWO, "symbol": None, "paths": [], "more": 0, "fits": []},
-            {"path": TWO, "symbol": "Runner.step", "paths": [NEW], "more": 0, "fits": [NEW]},
+            {"path": TWO, "symbol": None, "paths": [], "more": 0, "fits": [], "alike": []},
+            {"path": TWO, "symbol": "Runner.step", "paths": [NEW], "more": 0, "fits": [NEW], "alike": []},
         ]
         assert entry["about"][0] == f"{TWO}: there is no such file"
         assert entry["about"][2] == f"Runner.step of {TWO}: that name is in {NEW}; the diff would fit {NEW}"
@@ -254,7 +254,9 @@ class TestMoves:
     def test_a_file_of_the_same_name_elsewhere_is_named(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-one", {ONE: LOW})
         entry = only(looked(desk, newer(tmp_path / "w", {ONE: None, "vllm/sub/one.py": b"x = 1\n"}), code=1))
-        assert entry["moved"] == [{"path": ONE, "symbol": None, "paths": ["vllm/sub/one.py"], "more": 0, "fits": []}]
+        assert entry["moved"] == [
+            {"path": ONE, "symbol": None, "paths": ["vllm/sub/one.py"], "more": 0, "fits": [], "alike": []}
+        ]
 
     def test_a_function_that_left_its_file_is_found(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-two", {TWO: FIXED})
@@ -280,6 +282,14 @@ class TestMoves:
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, **others}), code=1))
         assert [moved["paths"] for moved in entry["moved"]] == [[], []]
         assert "nothing of that name is anywhere in the distribution" in entry["about"][2]
+
+    def test_where_no_name_leads_on_the_lines_do(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-one", {ONE: LOW})
+        indented = b"class Other:\n" + b"".join(b"    " + line + b"\n" for line in BASE.splitlines()[:7])
+        wheel = newer(tmp_path / "w", {ONE: None, NEW: indented, "vllm/far.py": b"line_2 = 1\nline_3 = 1\n"})
+        entry = only(looked(desk, wheel, code=1))
+        assert [moved["alike"] for moved in entry["moved"]] == [[{"path": NEW, "equal": 6, "size": 7}]]
+        assert f"{NEW} has 6 of 7" in entry["about"][1]
 
     @pytest.mark.parametrize("source", [RUNNER, None])
     def test_symbols_are_read_off_the_file_or_else_the_diff(self, source: bytes | None) -> None:
@@ -471,7 +481,7 @@ class TestShapes:
         assert records[1] == ["candidate", str(wheel), "kind=wheel", "lost=1"]
         assert records[2] == ["upgrade", "vllm", "from=0.25.1", "to=0.26.0", "change=upgrade"]
         assert records[3][:5] == ["forecast", "a-two", "fate=vanishes", "protection=lost", "fixes=moved"]
-        assert ["moved", "a-two", TWO, "symbol=Runner.step", f"paths={NEW}", f"fits={NEW}"] in records
+        assert ["moved", "a-two", TWO, "symbol=Runner.step", f"paths={NEW}", f"fits={NEW}", "alike=-"] in records
         assert ["lost", "a-two", f"candidate={wheel}"] in records
         assert ["fix", "a-two", "x/y#1", "role=fixes", "status=moved"] in records
         assert records[-1][0] == "step"

@@ -19,7 +19,7 @@ from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.forecast import Fate, Forecast, Protection
 from patchctl.commands.inspection import DistributionCheck
-from patchctl.commands.moves import Moved
+from patchctl.commands.moves import Alike, Moved
 from patchctl.commands.preflight import Prospect, Step
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
@@ -434,7 +434,8 @@ def doctor_report() -> Report:
 
 
 def preflight_report() -> Report:
-    moved = Moved(path="vllm/a.py", symbol="A.run", paths=("vllm/b.py",), more=1, fits=("vllm/b.py",))
+    alike = (Alike(path="vllm/c.py", equal=5, size=7),)
+    moved = Moved(path="vllm/a.py", symbol="A.run", paths=("vllm/b.py",), more=1, fits=("vllm/b.py",), alike=alike)
     step = Step(
         distribution="vllm",
         before="0.20.0+das.dtk2604",

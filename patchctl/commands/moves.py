@@ -1,7 +1,8 @@
 """Code that a diff changes and that is not in its file in a candidate: which class or function it is, and where it is.
 
 What is sought is read off the file that is installed now; where that cannot be had, off the diff itself. Found are
-definitions by their names: that the code is the same is for a person to see.
+definitions by their names, and, where no name leads anywhere, files that have the lines: that the code is the same is
+for a person to see.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from patchctl.commands.judging import Scene
 from patchctl.diff import ChangeKind, FileDiff, Hunk
 from patchctl.match import Fit, judge_fit, locate
 from patchctl.match.scope import LOOKED_BACK, headings
+from patchctl.model import Distribution
 from patchctl.target import Definers, Tree
 from patchctl.verdict import Assessment, FileFinding, SourceDiff
 
@@ -25,8 +27,21 @@ _RUNS = 10
 """Runs of changed lines of a hunk whose symbols are sought."""
 _TRIED = 5
 """Files found into which the diff is tried."""
+_LINES = 3
+"""Lines that must be sought before likeness says anything."""
+_SHORTEST = 8
+_BATCH = 200
+"""Files held in memory at a time."""
 _TELLING = 3
 """In more files than that, the name of a function alone says nothing: ``forward`` is everywhere."""
+
+
+class Alike(NamedTuple):
+    """A file that has lines which a diff expects elsewhere; ``equal`` of ``size`` different ones, indentation aside."""
+
+    path: str
+    equal: int
+    size: int
 
 
 class Moved(NamedTuple):
@@ -38,6 +53,8 @@ class Moved(NamedTuple):
         paths: other files of the distribution that define it, or have the file's name; the first ten. Empty: none.
         more: how many were found beyond these.
         fits: those of them that the file's part of the diff would fit as it is.
+        alike: where no name leads anywhere: the files that have most of the lines which the hunks expect, at most
+            three.
     """
 
     path: str
@@ -45,6 +62,7 @@ class Moved(NamedTuple):
     paths: tuple[str, ...]
     more: int = 0
     fits: tuple[str, ...] = ()
+    alike: tuple[Alike, ...] = ()
 
 
 class _Sought(NamedTuple):
@@ -52,6 +70,7 @@ class _Sought(NamedTuple):
     diff: FileDiff
     distribution: str
     symbols: tuple[tuple[str, ...], ...]
+    lines: frozenset[bytes]
     gone: bool
 
 
@@ -73,9 +92,33 @@ def moved_code(now: Scene, found: Iterable[Assessment], there: Tree) -> dict[str
         words = {word for one in mine for symbol in one.symbols for word in symbol}
         basenames = {_basename(one.diff.path) for one in mine if one.gone}
         hits = there.search(distribution, words, basenames) if words or basenames else {}
-        for one in mine:
-            moved[one.id] = (*moved.get(one.id, ()), *_found(one, hits, there))
+        found_by_name = [tuple(_found(one, hits, there)) for one in mine]
+        nowhere = [one for one, named in zip(mine, found_by_name, strict=True) if not any(it.paths for it in named)]
+        alike = _alike(nowhere, distribution, there) if nowhere else {}
+        for one, named in zip(mine, found_by_name, strict=True):
+            first, *others = named
+            moved[one.id] = (*moved.get(one.id, ()), first._replace(alike=alike.get(one, ())), *others)
     return moved
+
+
+def _alike(sought: Sequence[_Sought], distribution: Distribution, there: Tree) -> dict[_Sought, tuple[Alike, ...]]:
+    """The files of the distribution that have most of the lines; none where more than a few have as many."""
+    found: dict[_Sought, list[Alike]] = {one: [] for one in sought if len(one.lines) >= _LINES}
+    sources = sorted(path for path in distribution.record or () if path.endswith(".py"))
+    for start in range(0, len(sources) if found else 0, _BATCH):
+        for path, file in there.read(sources[start : start + _BATCH]).files.items():
+            lines = set(map(bytes.strip, file.data.split(b"\n"))) if file is not None else set()
+            for one, alike in found.items():
+                equal = len(one.lines & lines)
+                if 2 * equal > len(one.lines) and path != one.diff.path:
+                    alike.append(Alike(path=path, equal=equal, size=len(one.lines)))
+    return {one: _nearest(alike) for one, alike in found.items()}
+
+
+def _nearest(alike: Sequence[Alike]) -> tuple[Alike, ...]:
+    most = max((one.equal for one in alike), default=0)
+    best = tuple(one for one in alike if one.equal == most)
+    return best if len(best) <= _TELLING else ()
 
 
 def _sought_by(found: Assessment, now: Scene) -> Iterator[_Sought]:
@@ -92,9 +135,20 @@ def _sought_by(found: Assessment, now: Scene) -> Iterator[_Sought]:
         if content is not None:
             symbols = tuple(symbol for symbol in symbols if set(Definers(symbol).found(content)) < set(symbol))
         if content is None or symbols:
+            hunks = diff.hunks if content is None else lost
             yield _Sought(
-                id=found.id, diff=diff, distribution=source.distribution, symbols=symbols, gone=content is None
+                id=found.id,
+                diff=diff,
+                distribution=source.distribution,
+                symbols=symbols,
+                lines=frozenset(line.strip() for hunk in hunks for line in hunk.old_lines if _is_telling(line)),
+                gone=content is None,
             )
+
+
+def _is_telling(line: bytes) -> bool:
+    """``else:`` is everywhere."""
+    return len(line.strip()) >= _SHORTEST
 
 
 def _source_of(found: Assessment, file: FileFinding) -> SourceDiff | None:

@@ -144,6 +144,9 @@ def _distance(there: Assessment) -> str:
 def moved_words(moved: Moved) -> str:
     """Return where one piece of code is now."""
     what = moved.path if moved.symbol is None else f"{moved.symbol} of {moved.path}"
+    if moved.alike:
+        has = ", ".join(f"{it.path} has {it.equal} of {it.size}" for it in moved.alike)
+        return f"{what}: no name leads on, but of the lines that the hunks expect {has}"
     if not moved.paths:
         return f"{what}: nothing of that name is anywhere in the distribution"
     more = f" and {moved.more} more" if moved.more else ""

@@ -96,7 +96,8 @@ def _forecast_records(found: Forecast) -> Iterator[tuple[str, ...]]:
         yield "fix", found.id, finding.fix.ref, f"role={finding.fix.role.value}", f"status={finding.status.value}"
     for moved in found.moved:
         where = f"symbol={moved.symbol or '-'}", f"paths={','.join(moved.paths) or '-'}"
-        yield "moved", found.id, moved.path, *where, f"fits={','.join(moved.fits) or '-'}"
+        alike = ",".join(it.path for it in moved.alike) or "-"
+        yield "moved", found.id, moved.path, *where, f"fits={','.join(moved.fits) or '-'}", f"alike={alike}"
 
 
 def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:

@@ -76,6 +76,7 @@ def _moved(moved: Moved) -> Json:
         "paths": list(moved.paths),
         "more": moved.more,
         "fits": list(moved.fits),
+        "alike": [alike._asdict() for alike in moved.alike],
     }
 
 
