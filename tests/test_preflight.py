@@ -412,7 +412,7 @@ class TestTheUpgrade:
         enter(desk, "a-low", {ONE: LOW})
         assert desk.run("apply").code == 0
         wheel = newer(tmp_path / "w")
-        commands = looked(desk, wheel).document["candidates"][0]["commands"]
+        commands = looked(desk, wheel).document["candidates"][0]["steps"]
         assert commands[0].startswith(f"patchctl retire --for {wheel} ")
         assert [command.split()[1] for command in commands if command.startswith("patchctl")] == [
             "retire",
@@ -435,7 +435,7 @@ def test_wheel_directory_and_environment_give_the_same_answer(desk: Desk, tmp_pa
     assert [candidate["kind"] for candidate in found] == ["wheel", "directory", "environment", "environment"]
     assert [candidate.pop("target")["distributions"][0]["fingerprint"] is not None for candidate in found] == [True] * 4
     for candidate in found:
-        candidate["path"] = candidate["kind"] = candidate["commands"] = None
+        candidate["path"] = candidate["kind"] = candidate["steps"] = None
     assert found[0]["lost"] == ["b-two"]
     assert found[1:] == [found[0]] * 3
 

@@ -20,7 +20,7 @@ from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.forecast import Fate, Forecast, Protection
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.moves import Alike, Moved
-from patchctl.commands.preflight import Prospect, Step
+from patchctl.commands.preflight import Prospect, Swap
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
@@ -436,7 +436,7 @@ def doctor_report() -> Report:
 def preflight_report() -> Report:
     alike = (Alike(path="vllm/c.py", equal=5, size=7),)
     moved = Moved(path="vllm/a.py", symbol="A.run", paths=("vllm/b.py",), more=1, fits=("vllm/b.py",), alike=alike)
-    step = Step(
+    swap = Swap(
         distribution="vllm",
         before="0.20.0+das.dtk2604",
         after="0.26.0",
@@ -459,9 +459,9 @@ def preflight_report() -> Report:
         path="vllm.whl",
         kind="wheel",
         target=TARGET,
-        steps=(step, step._replace(before=None, change=None, same_files=None)),
+        swaps=(swap, swap._replace(before=None, change=None, same_files=None)),
         forecasts=forecasts,
-        commands=("patchctl check",),
+        steps=("patchctl check",),
         notes=("a note",),
         warnings=(PROBLEM,),
         errors=(PROBLEM,),

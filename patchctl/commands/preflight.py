@@ -23,7 +23,7 @@ from patchctl.target import CandidateKind
 from patchctl.verdict import explained
 
 
-class Step(NamedTuple):
+class Swap(NamedTuple):
     """What an upgrade does to one distribution.
 
     Attributes:
@@ -48,9 +48,9 @@ class Prospect(NamedTuple):
         path: as it was given.
         kind: ``wheel``, ``directory`` or ``environment``; None: it could not be read.
         target: what it holds; None: it could not be read.
-        steps: what happens to the distributions that it brings.
+        swaps: what happens to the distributions that it brings.
         forecasts: what becomes of each entry, in registry order.
-        commands: of the upgrade, in order, quoted for a shell.
+        steps: the commands of the upgrade, in order, quoted for a shell.
         notes: sentences about the upgrade as a whole.
         warnings: what is odd about the candidate.
         errors: why it, or an entry in it, could not be judged.
@@ -61,9 +61,9 @@ class Prospect(NamedTuple):
     path: str
     kind: str | None = None
     target: Target | None = None
-    steps: tuple[Step, ...] = ()
+    swaps: tuple[Swap, ...] = ()
     forecasts: tuple[Forecast, ...] = ()
-    commands: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     errors: tuple[Problem, ...] = ()
@@ -131,15 +131,15 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
     )
     stuck = [one.there for one in found if one.fate in STUCK and one.there is not None]
     moved = moved_code(now, stuck, candidate.tree)
-    steps = tuple(_step(now.target.distributions.get(name), new) for name, new in brought.items())
+    swaps = tuple(_swap(now.target.distributions.get(name), new) for name, new in brought.items())
     return Prospect(
         path=candidate.path,
         kind=candidate.kind.value,
         target=candidate.tree.target,
-        steps=steps,
+        swaps=swaps,
         forecasts=tuple(one._replace(moved=moved.get(one.id, ())) for one in found),
-        commands=upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
-        notes=tuple(note for step in steps if (note := _label_note(step)) is not None),
+        steps=upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
+        notes=tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
         warnings=target_warnings(candidate.tree.target),
         errors=tuple(problem for problem in there.errors if problem not in now.errors),
     )
@@ -151,11 +151,11 @@ def _explained(found: Forecast) -> Forecast:
     return found._replace(there=explained(found.there, named=True))
 
 
-def _step(old: Distribution | None, new: Distribution) -> Step:
+def _swap(old: Distribution | None, new: Distribution) -> Swap:
     same = None
     if old is not None and None not in (old.fingerprint, new.fingerprint):
         same = old.fingerprint == new.fingerprint
-    return Step(
+    return Swap(
         distribution=new.name,
         before=old.build if old is not None else None,
         after=new.build,
@@ -164,14 +164,14 @@ def _step(old: Distribution | None, new: Distribution) -> Step:
     )
 
 
-def _label_note(step: Step) -> str | None:
+def _label_note(swap: Swap) -> str | None:
     """A vendor's build that gives way to another's: the number says that it is newer, not that it runs here."""
-    before = parse_build(step.before).label if step.before is not None else None
-    after = parse_build(step.after).label
+    before = parse_build(swap.before).label if swap.before is not None else None
+    after = parse_build(swap.after).label
     if before is None or before == after:
         return None
     whose = f"one with the label {after}" if after is not None else "one without a label"
     return (
-        f"{step.distribution}: a build with the label {before} gives way to {whose}: "
+        f"{swap.distribution}: a build with the label {before} gives way to {whose}: "
         "find out first whether that one runs on this hardware at all"
     )

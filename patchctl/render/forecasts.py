@@ -13,7 +13,7 @@ from patchctl.verdict import Assessment, FileFinding, Need, misfit, states_words
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
-    from patchctl.commands.preflight import Step
+    from patchctl.commands.preflight import Swap
 
 _CHANGES = {
     BuildChange.UPGRADE: "an upgrade",
@@ -32,13 +32,13 @@ _BY_STATUS = {
 _PORT = 'docs/registry.md, "Port to a new build"'
 
 
-def step_words(step: Step) -> str:
+def swap_words(swap: Swap) -> str:
     """Return what happens to one distribution."""
-    if step.before is None or step.change is None:
-        return f"{step.distribution} {step.after}: not installed now"
-    if step.change is BuildChange.SAME and step.same_files is not False:
-        return f"{step.distribution} {step.after}: a reinstallation of what is installed"
-    return f"{step.distribution} {step.before} -> {step.after}: {_CHANGES[step.change]}"
+    if swap.before is None or swap.change is None:
+        return f"{swap.distribution} {swap.after}: not installed now"
+    if swap.change is BuildChange.SAME and swap.same_files is not False:
+        return f"{swap.distribution} {swap.after}: a reinstallation of what is installed"
+    return f"{swap.distribution} {swap.before} -> {swap.after}: {_CHANGES[swap.change]}"
 
 
 def about(found: Forecast) -> tuple[str, ...]:

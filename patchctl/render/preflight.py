@@ -14,7 +14,7 @@ from patchctl.commands.forecast import STUCK, Forecast, Protection, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.render.departures import step_records
 from patchctl.render.escape import visible
-from patchctl.render.forecasts import about, fixes_word, step_words
+from patchctl.render.forecasts import about, fixes_word, swap_words
 from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FIRST = {
     Protection.NONE: ("-", "dim"),
     Protection.UNKNOWN: ("?", "bold red"),
 }
-_STEPS = {BuildChange.DOWNGRADE: "bold yellow", BuildChange.OTHER: "bold yellow"}
+_SWAPS = {BuildChange.DOWNGRADE: "bold yellow", BuildChange.OTHER: "bold yellow"}
 _COLUMNS = (6, 36, 20)
 _INDENT = 6
 
@@ -54,7 +54,7 @@ def comparison(prospects: Sequence[Prospect]) -> tuple[str, ...]:
 
 
 def _title(found: Prospect) -> str:
-    builds = ", ".join(f"{step.distribution} {step.after}" for step in found.steps)
+    builds = ", ".join(f"{swap.distribution} {swap.after}" for swap in found.swaps)
     return f"{builds} ({_basename(found.path)})" if builds else found.path
 
 
@@ -72,9 +72,9 @@ def problems_of(found: Prospect) -> Iterator[Assessment]:
 def prospect_records(found: Prospect) -> Iterator[tuple[str, ...]]:
     """Yield the fields of the records of one candidate: what happens to it, and to each entry."""
     yield "candidate", found.path, f"kind={found.kind or '-'}", f"lost={len(found.ids(Protection.LOST))}"
-    for step in found.steps:
-        change = step.change.value if step.change is not None else "-"
-        yield "upgrade", step.distribution, f"from={step.before or '-'}", f"to={step.after}", f"change={change}"
+    for swap in found.swaps:
+        change = swap.change.value if swap.change is not None else "-"
+        yield "upgrade", swap.distribution, f"from={swap.before or '-'}", f"to={swap.after}", f"change={change}"
     for note in found.notes:
         yield "note", note
     for one in found.forecasts:
@@ -85,7 +85,7 @@ def closing_records(found: Prospect) -> Iterator[tuple[str, ...]]:
     """Yield the fields of the records that end the account of a candidate: what is lost, and what to run."""
     for id_ in found.ids(Protection.LOST):
         yield "lost", id_, f"candidate={found.path}"
-    yield from step_records(found.commands)
+    yield from step_records(found.steps)
 
 
 def _forecast_records(found: Forecast) -> Iterator[tuple[str, ...]]:
@@ -113,11 +113,11 @@ def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:
         stuck = list(problems_of(found))
         if stuck and not found.detailed:
             _print(console, "where and why a patch does not fit, line by line: the same command with -v")
-        if found.commands:
+        if found.steps:
             console.print()
             fails = ", of which the last will fail for what is lost" if found.ids(Protection.LOST) else ""
             _print(console, f"commands, in this order{fails}:", style="bold")
-        for command in found.commands:
+        for command in found.steps:
             _copied(console, f"  {command}")
         console.print()
         for there in stuck if found.detailed else ():
@@ -131,8 +131,8 @@ def _print_head(console: Console, found: Prospect) -> None:
     """What happens to the distributions, and the candidate's path: whole, since it is copied."""
     if found.target is None:
         _print(console, "no answer: the error says why", style="bold red")
-    for step in found.steps:
-        _print(console, step_words(step), style=_STEPS.get(step.change or BuildChange.UPGRADE, "bold"))
+    for swap in found.swaps:
+        _print(console, swap_words(swap), style=_SWAPS.get(swap.change or BuildChange.UPGRADE, "bold"))
     _copied(console, found.path)
     for note in found.notes:
         _print(console, note, style="yellow")

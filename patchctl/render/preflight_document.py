@@ -14,7 +14,7 @@ from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
-    from patchctl.commands.preflight import Prospect, Step
+    from patchctl.commands.preflight import Prospect, Swap
 
 Json = dict[str, Any]
 
@@ -25,24 +25,24 @@ def prospect_json(found: Prospect) -> Json:
         "path": found.path,
         "kind": found.kind,
         "target": target_json(found.target) if found.target is not None else None,
-        "changes": [_step(step) for step in found.steps],
+        "changes": [_swap(swap) for swap in found.swaps],
         "patches": [_forecast(one) for one in found.forecasts],
         "lost": list(found.ids(Protection.LOST)),
         "unknown": list(found.ids(Protection.UNKNOWN)),
-        "commands": list(found.commands),
+        "steps": list(found.steps),
         "notes": list(found.notes),
         "warnings": [problem_json(problem) for problem in found.warnings],
         "errors": [problem_json(problem) for problem in found.errors],
     }
 
 
-def _step(step: Step) -> Json:
+def _swap(swap: Swap) -> Json:
     return {
-        "distribution": step.distribution,
-        "from": step.before,
-        "to": step.after,
-        "change": step.change.value if step.change is not None else None,
-        "same_files": step.same_files,
+        "distribution": swap.distribution,
+        "from": swap.before,
+        "to": swap.after,
+        "change": swap.change.value if swap.change is not None else None,
+        "same_files": swap.same_files,
     }
 
 
