@@ -249,7 +249,7 @@ class TestMoves:
             {"path": TWO, "symbol": "Runner.step", "paths": [NEW], "more": 0, "fits": [NEW], "alike": []},
         ]
         assert entry["about"][0] == f"{TWO}: there is no such file"
-        assert entry["about"][2] == f"Runner.step of {TWO}: that name is in {NEW}; the diff would fit {NEW}"
+        assert entry["about"][1] == f"Runner.step is in {NEW}; the diff would fit {NEW}"
 
     def test_a_file_of_the_same_name_elsewhere_is_named(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-one", {ONE: LOW})
@@ -281,7 +281,7 @@ class TestMoves:
         others: dict[str, bytes | None] = {f"vllm/o{number}.py": b"def step(): pass\n" for number in range(4)}
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, **others}), code=1))
         assert [moved["paths"] for moved in entry["moved"]] == [[], []]
-        assert "nothing of that name is anywhere in the distribution" in entry["about"][2]
+        assert entry["about"][1] == "Runner.step is nowhere in the distribution, nor are its lines"
 
     def test_where_no_name_leads_on_the_lines_do(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-one", {ONE: LOW})
@@ -289,7 +289,7 @@ class TestMoves:
         wheel = newer(tmp_path / "w", {ONE: None, NEW: indented, "vllm/far.py": b"line_2 = 1\nline_3 = 1\n"})
         entry = only(looked(desk, wheel, code=1))
         assert [moved["alike"] for moved in entry["moved"]] == [[{"path": NEW, "equal": 6, "size": 7}]]
-        assert f"{NEW} has 6 of 7" in entry["about"][1]
+        assert entry["about"][1] == f"its lines are in {NEW} (6 of 7)"
 
     @pytest.mark.parametrize("source", [RUNNER, None])
     def test_symbols_are_read_off_the_file_or_else_the_diff(self, source: bytes | None) -> None:
@@ -313,12 +313,31 @@ class TestPartialUpstreaming:
         entry = only(done)
         assert words(entry) == ("needs-recut", "lost", None)
         assert entry["about"] == [
-            f"cut the diff again for this build: {ONE}: hunk 1 is in; hunk 2 could go in "
+            f"cut the diff again for this build, if the rest is still needed: {ONE}: hunk 1 is in; hunk 2 could go in "
             '(docs/registry.md, "Port to a new build")'
         ]
         hunks = entry["there"]["files"][0]["hunks"]
         assert [hunk["explanation"]["state"] for hunk in hunks] == ["present", "applicable"]
         assert entry["there"]["need"] == "wanted"
+        assert entry["rest"].encode() == make_diff({ONE: (LOW, BOTH)})
+        text = desk.run("preflight", "-v", str(tmp_path / "w/vllm-0.26.0-py3-none-any.whl")).out
+        assert "\ndiff\ta-both\t+line_25 = 5\n" in text
+
+    def test_the_rest_that_is_offered_makes_the_entry_whole(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-both", {ONE: BOTH, TWO: FIXED})
+        carried = {ONE: b"# newer\n" + LOW, TWO: FIXED}
+        entry = only(looked(desk, newer(tmp_path / "w", carried), code=1))
+        assert desk.registry is not None
+        add_entry(desk.registry, "a-both", entry["rest"].encode(), variant={"versions": ">=0.26"})
+        entry = only(looked(desk, tmp_path / "w/vllm-0.26.0-py3-none-any.whl"))
+        assert words(entry) == ("applies", "patch", None)
+
+    def test_no_rest_is_offered_where_a_hunk_is_in_doubt(self, desk: Desk, tmp_path: Path) -> None:
+        after = BOTH.replace(b"line_15 = 1\n", b"line_15 = 5\n")
+        enter(desk, "a-three", {ONE: after})
+        carried = LOW.replace(b"line_15 = 1\n", b"line_15 = 9\n")
+        entry = only(looked(desk, newer(tmp_path / "w", {ONE: carried}), code=1))
+        assert (words(entry)[0], entry["rest"]) == ("needs-recut", None)
 
     def test_of_several_files_each_says_what_is_in(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-both", {ONE: LOW, TWO: FIXED}, kind="backport")
@@ -400,6 +419,15 @@ class TestTheUpgrade:
             {"distribution": "vllm", "from": "0.25.1", "to": "0.25.1", "change": "same", "same_files": True}
         ]
         assert "a reinstallation of what is installed" in terminal(desk, tmp_path / "w/vllm-0.25.1-py3-none-any.whl")
+
+    def test_the_environment_itself_is_told_from_a_candidate(self, desk: Desk) -> None:
+        enter(desk, "a-low", {ONE: LOW})
+        assert desk.run("apply").code == 0
+        (candidate,) = looked(desk, desk.site).document["candidates"]
+        assert (candidate["notes"], candidate["steps"]) == (
+            ["this is the environment itself: nothing would change"],
+            [],
+        )
 
     def test_a_vendors_label_that_goes_is_said(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW})

@@ -452,6 +452,7 @@ def preflight_report() -> Report:
             fate=Fate.VANISHES,
             protection=Protection.LOST,
             moved=(moved, moved._replace(symbol=None)),
+            rest=(FileEdit(path="vllm/a.py", kind=EditKind.MODIFY, before=b"1", after=b"2"),),
         ),
         Forecast(id="second", now=found, there=None, fate=Fate.UNKNOWN, protection=Protection.UNKNOWN, reason="a tie"),
     )

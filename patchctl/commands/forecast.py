@@ -15,7 +15,7 @@ from patchctl.commands.judging import Scene
 from patchctl.commands.moves import Moved
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.match import Fit
-from patchctl.model import FixRole
+from patchctl.model import FileEdit, FixRole
 from patchctl.verdict import Action, Assessment, Need, Verdict
 
 
@@ -65,6 +65,7 @@ class Forecast(NamedTuple):
         protection: what protects afterwards.
         reason: why it cannot be told, where that is so.
         moved: where code went that its diff changes and that is not in its file there.
+        rest: where the candidate carries a part of the change: the edits that would be left to make.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Forecast(NamedTuple):
     protection: Protection
     reason: str | None = None
     moved: tuple[Moved, ...] = ()
+    rest: tuple[FileEdit, ...] = ()
 
     @property
     def shown(self) -> Assessment:

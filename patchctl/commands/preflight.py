@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from patchctl.build import BuildChange, change_of, parse_build
-from patchctl.commands.forecast import STUCK, Forecast, Protection, forecast
+from patchctl.commands.forecast import STUCK, Fate, Forecast, Protection, forecast
 from patchctl.commands.judging import Scene
 from patchctl.commands.moves import moved_code
 from patchctl.commands.place import Place
+from patchctl.commands.recut import rest_of
 from patchctl.commands.report import Report
 from patchctl.commands.scene import gather
 from patchctl.commands.stack import concerns
@@ -21,6 +23,8 @@ from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
 from patchctl.verdict import explained
+
+_ITSELF = "this is the environment itself: nothing would change"
 
 
 class Swap(NamedTuple):
@@ -101,8 +105,10 @@ def preflight(place: Place, candidates: Sequence[str], *, detailed: bool = False
         outcome=outcome,
         target=now.target,
         prospects=prospects,
-        warnings=(*target_warnings(now.target), *(problem for found in prospects for problem in found.warnings)),
-        errors=tuple(dict.fromkeys((*now.errors, *(problem for found in prospects for problem in found.errors)))),
+        warnings=tuple(
+            dict.fromkeys((*target_warnings(now.target), *(it for found in prospects for it in found.warnings)))
+        ),
+        errors=tuple(dict.fromkeys((*now.errors, *(it for found in prospects for it in found.errors)))),
     )
 
 
@@ -125,12 +131,13 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
     candidate, there = upcoming.candidate, upcoming.scene
     brought = candidate.tree.target.distributions
     found = tuple(
-        _explained(one)
+        _explained(one, there)
         for one in forecast(now, there, brought, upcoming.displaced)
         if concerns(one.shown, place.distribution)
     )
     stuck = [one.there for one in found if one.fate in STUCK and one.there is not None]
     moved = moved_code(now, stuck, candidate.tree)
+    itself = os.path.realpath(candidate.tree.target.site) == os.path.realpath(now.target.site)
     swaps = tuple(_swap(now.target.distributions.get(name), new) for name, new in brought.items())
     return Prospect(
         path=candidate.path,
@@ -138,17 +145,18 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
         target=candidate.tree.target,
         swaps=swaps,
         forecasts=tuple(one._replace(moved=moved.get(one.id, ())) for one in found),
-        steps=upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
-        notes=tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
+        steps=() if itself else upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
+        notes=(_ITSELF,) if itself else tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
         warnings=target_warnings(candidate.tree.target),
         errors=tuple(problem for problem in there.errors if problem not in now.errors),
     )
 
 
-def _explained(found: Forecast) -> Forecast:
+def _explained(found: Forecast, there: Scene) -> Forecast:
     if found.fate not in STUCK or found.there is None:
         return found
-    return found._replace(there=explained(found.there, named=True))
+    rest = rest_of(found.there, there.site) if found.fate is Fate.NEEDS_RECUT else ()
+    return found._replace(there=explained(found.there, named=True), rest=rest)
 
 
 def _swap(old: Distribution | None, new: Distribution) -> Swap:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from patchctl.build import BuildChange
@@ -66,8 +66,8 @@ def _patch_words(found: Forecast, there: Assessment) -> Iterator[str]:
         yield found.reason
     elif found.fate in _BY_FATE:
         yield from _BY_FATE[found.fate](found, there)
-    if found.fate is not Fate.NEEDS_RECUT:
-        yield from (moved_words(moved) for moved in found.moved)
+    for path in dict.fromkeys(moved.path for moved in found.moved):
+        yield from _moved_words(path, [moved for moved in found.moved if moved.path == path])
 
 
 def _retired_words(_: Forecast, there: Assessment) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _present_words(found: Forecast, _: Assessment) -> Iterator[str]:
 
 def _recut_words(_: Forecast, there: Assessment) -> Iterator[str]:
     parts = "; ".join(f"{file.path}: {_file_words(file)}" for file in there.files)
-    yield f"cut the diff again for this build: {parts} ({_PORT})"
+    yield f"cut the diff again for this build, if the rest is still needed: {parts} ({_PORT})"
 
 
 def _misfit_words(_: Forecast, there: Assessment) -> Iterator[str]:
@@ -141,17 +141,20 @@ def _distance(there: Assessment) -> str:
     return f"at most {abs(offset)} line{'s' * (abs(offset) != 1)} from where the diff states, in {path}"
 
 
-def moved_words(moved: Moved) -> str:
-    """Return where one piece of code is now."""
-    what = moved.path if moved.symbol is None else f"{moved.symbol} of {moved.path}"
-    if moved.alike:
-        has = ", ".join(f"{it.path} has {it.equal} of {it.size}" for it in moved.alike)
-        return f"{what}: no name leads on, but of the lines that the hunks expect {has}"
-    if not moved.paths:
-        return f"{what}: nothing of that name is anywhere in the distribution"
-    more = f" and {moved.more} more" if moved.more else ""
-    fits = f"; the diff would fit {', '.join(moved.fits)}" if moved.fits else ""
-    return f"{what}: that name is in {', '.join(moved.paths)}{more}{fits}"
+def _moved_words(path: str, moved: Sequence[Moved]) -> Iterator[str]:
+    """Say where the code of one file is now."""
+    named = [one for one in moved if one.paths]
+    for one in named:
+        more = f" and {one.more} more" if one.more else ""
+        fits = f"; the diff would fit {', '.join(one.fits)}" if one.fits else ""
+        what = f"a file of the name {path.rpartition('/')[2]}" if one.symbol is None else one.symbol
+        yield f"{what} is in {', '.join(one.paths)}{more}{fits}"
+    alike = [it for one in moved for it in one.alike]
+    if alike:
+        yield "its lines are in " + ", ".join(f"{it.path} ({it.equal} of {it.size})" for it in alike)
+    elif not named:
+        symbols = [one.symbol for one in moved if one.symbol is not None]
+        yield f"{' and '.join(symbols) or 'a file of that name'} is nowhere in the distribution, nor are its lines"
 
 
 def _fix_words(there: Assessment) -> Iterator[str]:

@@ -13,8 +13,10 @@ from patchctl.build import BuildChange
 from patchctl.commands.forecast import STUCK, Forecast, Protection, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.render.departures import step_records
+from patchctl.render.diffs import edits_as_diff
 from patchctl.render.escape import visible
 from patchctl.render.forecasts import about, fixes_word, swap_words
+from patchctl.render.misfits import diff_name
 from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:
@@ -83,6 +85,9 @@ def prospect_records(found: Prospect) -> Iterator[tuple[str, ...]]:
 
 def closing_records(found: Prospect) -> Iterator[tuple[str, ...]]:
     """Yield the fields of the records that end the account of a candidate: what is lost, and what to run."""
+    for one in found.forecasts if found.detailed else ():
+        for _, line in rest_lines(found, one.id):
+            yield "diff", one.id, line
     for id_ in found.ids(Protection.LOST):
         yield "lost", id_, f"candidate={found.path}"
     yield from step_records(found.steps)
@@ -123,8 +128,29 @@ def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:
         for there in stuck if found.detailed else ():
             _print(console, f"{there.id} there:", style="bold")
             print_explanation(console, there)
+            _print_rest(console, found, there.id)
     for words in comparison(prospects):
         _print(console, words, style="bold")
+
+
+def _print_rest(console: Console, found: Prospect, id_: str) -> None:
+    """What a diff that is cut again would be, as it can be copied into a file."""
+    for name, line in rest_lines(found, id_):
+        if name is not None:
+            _print(console, f"the rest of {name}, as a diff for that build:", style="bold")
+        _copied(console, line)
+    console.print()
+
+
+def rest_lines(found: Prospect, id_: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the lines of the diff that is left of an entry, the first with the name of the whole one."""
+    for one in found.forecasts:
+        if one.id == id_ and one.rest and one.there is not None:
+            text = edits_as_diff(one.rest).decode("utf-8", "surrogateescape").removesuffix("\n")
+            name: str | None = diff_name(one.there, one.rest[0].path)
+            for line in text.split("\n"):
+                yield name, line
+                name = None
 
 
 def _print_head(console: Console, found: Prospect) -> None:

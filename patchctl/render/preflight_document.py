@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchctl.commands.forecast import Forecast, Protection, largest_offset, worst_fix
+from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import patch_json, problem_json, target_json
 from patchctl.render.forecasts import about
 from patchctl.verdict import Assessment
@@ -63,6 +64,7 @@ def _forecast(found: Forecast) -> Json:
         "largest_offset": offset[0] if offset is not None else None,
         "about": list(about(found)),
         "moved": [_moved(moved) for moved in found.moved],
+        "rest": edits_as_diff(found.rest).decode("utf-8", "backslashreplace") if found.rest else None,
         "now": _now(found.now),
         # the mark of what is out for the upgrade is a part of the question here, not of the answer
         "there": known | {"set_aside": None} if there is not None else None,

@@ -104,7 +104,7 @@ def sizes(wheel: Path, members: Collection[str]) -> str:
     """Say how large the archive, its directory and those members are."""
     with zipfile.ZipFile(wheel) as archive:
         packed = sum(archive.getinfo(name).compress_size for name in members)
-        directory = wheel.stat().st_size - archive.start_dir  # type: ignore[attr-defined]  # where it begins
+        directory = wheel.stat().st_size - archive.start_dir  # where it begins
         return (
             f"{wheel.stat().st_size / 1e6:.1f} MB, {len(archive.namelist())} members: central directory "
             f"{directory / 1e6:.2f} MB, the {len(members)} members needed {packed / 1e6:.2f} MB as they are packed"
