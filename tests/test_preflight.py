@@ -143,14 +143,23 @@ class TestFates:
         entry = only(looked(desk, newer(tmp_path / "x", {ONE: b"other = 1\n"}), code=1))
         assert entry["about"][1] == f"its diff does not fit: {ONE}, hunk 1: its lines are not in the file"
 
-    def test_a_hold_is_the_operators_word(self, desk: Desk, tmp_path: Path) -> None:
+    def test_what_is_held_in_comes_back_where_it_fits(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW})
         assert desk.run("apply").code == 0
         assert desk.run("hold", "a-low", "--reason", "on trial").code == 0
         entry = only(looked(desk, newer(tmp_path / "w")))
+        assert (words(entry), entry["about"]) == (("applies", "patch", None), ["held: on trial"])
+        entry = only(looked(desk, newer(tmp_path / "x", {ONE: b"other = 1\n"})))
         assert words(entry) == ("held", "none", None)
-        assert entry["about"][0] == "held: on trial"
-        assert "nothing brings it back: patchctl unhold a-low" in entry["about"][1]
+        lost = f"it is in now, and will be out there: {ONE}, hunk 1: its lines are not in the file"
+        assert entry["about"] == ["held: on trial", lost]
+
+    def test_what_is_held_out_stays_out(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-low", {ONE: LOW}, fixes=[FIX])
+        assert desk.run("hold", "a-low", "--reason", "never").code == 0
+        entry = only(looked(desk, newer(tmp_path / "w")))
+        assert (words(entry)[:2], entry["about"][0]) == (("held", "none"), "held: never")
+        assert words(only(looked(desk, newer(tmp_path / "x", {TWO: FIXED})))) == ("held", "upstream", "proven")
 
     def test_an_advisory_is_advice(self, desk: Desk, tmp_path: Path) -> None:
         assert desk.registry is not None
@@ -420,14 +429,10 @@ class TestTheUpgrade:
         ]
         assert "a reinstallation of what is installed" in terminal(desk, tmp_path / "w/vllm-0.25.1-py3-none-any.whl")
 
-    def test_the_environment_itself_is_told_from_a_candidate(self, desk: Desk) -> None:
+    def test_the_environment_itself_is_no_candidate(self, desk: Desk) -> None:
         enter(desk, "a-low", {ONE: LOW})
-        assert desk.run("apply").code == 0
-        (candidate,) = looked(desk, desk.site).document["candidates"]
-        assert (candidate["notes"], candidate["steps"]) == (
-            ["this is the environment itself: nothing would change"],
-            [],
-        )
+        (problem,) = looked(desk, desk.site, code=3).document["errors"]
+        assert "is the environment itself" in problem["message"]
 
     def test_a_vendors_label_that_goes_is_said(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW})
@@ -447,6 +452,24 @@ class TestTheUpgrade:
             "apply",
             "check",
         ]
+        assert desk.json("retire", "--for", str(wheel), "--dry-run").document["steps"] == commands
+
+    def test_what_would_be_lost_is_what_retire_for_refuses(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-low", {ONE: LOW})
+        enter(desk, "b-two", {TWO: FIXED})
+        assert desk.run("apply").code == 0
+        wheel = newer(tmp_path / "w", {ONE: b"other = 1\n"})
+        refused = desk.json("retire", "--for", str(wheel))
+        lost = looked(desk, wheel, code=1).document["candidates"][0]["lost"]
+        assert lost == [problem["patch"] for problem in refused.document["errors"]] == ["a-low"]
+
+    def test_an_entry_that_names_the_build_no_more_comes_back_on_the_very_same(
+        self, desk: Desk, tmp_path: Path
+    ) -> None:
+        enter(desk, "a-low", {ONE: LOW})
+        assert desk.run("apply").code == 0
+        enter(desk, "a-low", {ONE: LOW}, variant={"versions": "<0.25"})
+        assert words(only(looked(desk, newer(tmp_path / "w", build="0.25.1")))) == ("applies", "patch", None)
 
 
 @pytest.mark.slow

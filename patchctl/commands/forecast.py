@@ -164,10 +164,13 @@ def _fate(found: Assessment, there: Scene, *, stays: bool) -> tuple[Fate, str | 
         return Fate.NOT_CONCERNED, f"{' and '.join(sorted(names))} will not be installed there"
     if stays:
         return Fate.UNTOUCHED, f"the candidate does not bring {' or '.join(sorted(names))}: nothing changes"
-    if found.need is Need.HELD or (found.need is Need.FIXED and found.case.hold is not None):
+    comes_back = found.action is Action.APPLY  # also what is held in, or applied although it is fixed
+    if not comes_back and (found.need is Need.HELD or found.case.hold is not None):
         return Fate.HELD, None
     if found.verdict is None:
         return Fate.ADVICE, None
+    if comes_back:
+        return _fate_by_fit(found), None
     if found.need is Need.FIXED:
         return Fate.RETIRES, None
     if found.case.replaced_by is not None:

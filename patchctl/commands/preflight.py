@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,8 +22,6 @@ from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
 from patchctl.verdict import explained
-
-_ITSELF = "this is the environment itself: nothing would change"
 
 
 class Swap(NamedTuple):
@@ -137,7 +134,6 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
     )
     stuck = [one.there for one in found if one.fate in STUCK and one.there is not None]
     moved = moved_code(now, stuck, candidate.tree)
-    itself = os.path.realpath(candidate.tree.target.site) == os.path.realpath(now.target.site)
     swaps = tuple(_swap(now.target.distributions.get(name), new) for name, new in brought.items())
     return Prospect(
         path=candidate.path,
@@ -145,8 +141,8 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
         target=candidate.tree.target,
         swaps=swaps,
         forecasts=tuple(one._replace(moved=moved.get(one.id, ())) for one in found),
-        steps=() if itself else upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
-        notes=(_ITSELF,) if itself else tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
+        steps=upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
+        notes=tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
         warnings=target_warnings(candidate.tree.target),
         errors=tuple(problem for problem in there.errors if problem not in now.errors),
     )

@@ -9,7 +9,7 @@ from patchctl.build import BuildChange
 from patchctl.commands.forecast import Fate, Forecast, counted_fixes, largest_offset, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
-from patchctl.verdict import Assessment, FileFinding, Need, misfit, states_words
+from patchctl.verdict import Assessment, FileFinding, Need, Verdict, misfit, states_words
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
@@ -46,7 +46,8 @@ def about(found: Forecast) -> tuple[str, ...]:
     there = found.there
     if there is None:
         return (found.reason or "the candidate gives no answer",)
-    said = [*_patch_words(found, there), *_fix_words(there)]
+    held = [f"held: {there.case.hold.reason}"] if there.case.hold is not None else []
+    said = [*held, *_patch_words(found, there), *_fix_words(there)]
     if (
         found.now is not None
         and found.now.case.receipt is not None
@@ -103,12 +104,10 @@ def _offset_words(_: Forecast, there: Assessment) -> Iterator[str]:
 
 
 def _held_words(found: Forecast, there: Assessment) -> Iterator[str]:
-    reason = there.case.hold.reason if there.case.hold is not None else ""
-    yield f"held: {reason}"
     if there.need is Need.FIXED:
         yield f"it could retire: patchctl unhold {found.id}"
-    elif found.applied:
-        yield f"it is in now, and nothing brings it back: patchctl unhold {found.id}"
+    elif found.applied and there.verdict is not Verdict.APPLIED:
+        yield f"it is in now, and will be out there: {misfit(there) or there.reason}"
 
 
 def _advice_words(_: Forecast, there: Assessment) -> Iterator[str]:

@@ -120,8 +120,8 @@ def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:
             _print(console, "where and why a patch does not fit, line by line: the same command with -v")
         if found.steps:
             console.print()
-            fails = ", of which the last will fail for what is lost" if found.ids(Protection.LOST) else ""
-            _print(console, f"commands, in this order{fails}:", style="bold")
+            first = ", once what is lost is ported, held or reverted" if found.ids(Protection.LOST) else ""
+            _print(console, f"commands, in this order{first}:", style="bold")
         for command in found.steps:
             _copied(console, f"  {command}")
         console.print()

@@ -90,7 +90,9 @@ def _print_all(console: Console, report: Report) -> None:
         _line(console, f"unfinished transaction {report.journal.transaction}: run patchctl recover", style="bold red")
     if report.listing is not None:
         _print_listing(console, report.listing)
-    _print_found(console, report)
+    for text, style, indent in _examined(report):
+        _line(console, text, style=style, indent=indent)
+    _print_audit(console, report)
     for found in report.assessments:
         if report.everything or concerns(found, report):
             detailed = report.command == "status" and found.id in report.named
@@ -125,17 +127,12 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         yield from diagnosis_lines(report.diagnosis)
 
 
-def _print_found(console: Console, report: Report) -> None:
-    for text, style, indent in _examined(report):
-        _line(console, text, style=style, indent=indent)
-    _print_audit(console, report)
+def _print_audit(console: Console, report: Report) -> None:
+    """What was done, or would come of an upgrade."""
     if report.prospects:
         from patchctl.render.preflight import print_prospects
 
         print_prospects(console, report.prospects)
-
-
-def _print_audit(console: Console, report: Report) -> None:
     lines: list[tuple[str, str, int]] = []
     if report.history is not None:
         from patchctl.render.history import history_lines
