@@ -101,8 +101,18 @@ def _print_all(console: Console, report: Report) -> None:
         console.print()
     if report.change is not None:
         _print_change(console, report.change)
+    _print_last(console, report)
+
+
+def _print_last(console: Console, report: Report) -> None:
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         _line(console, note, style="bold")
+    if report.steps:
+        from rich.text import Text
+
+        _line(console, "next, in this order:", style="bold")
+        for step in report.steps:
+            console.print(Text(" " * _INDENT + visible(step)), soft_wrap=True)  # to be copied: one line each
 
 
 def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
@@ -122,6 +132,11 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
 
 
 def _print_audit(console: Console, report: Report) -> None:
+    """What was done, or would come of an upgrade."""
+    if report.prospects:
+        from patchctl.render.preflight import print_prospects
+
+        print_prospects(console, report.prospects)
     lines: list[tuple[str, str, int]] = []
     if report.history is not None:
         from patchctl.render.history import history_lines
@@ -234,6 +249,7 @@ def _print_change(console: Console, change: Change) -> None:
         "adopted": ("adopted", "would adopt"),
         "reverted": ("reverted", "would revert"),
         "retired": ("retired", "would retire"),
+        "set_aside": ("set aside", "would set aside"),
         "held": ("held", "would hold"),
         "unheld": ("no longer held", "would unhold"),
     }
