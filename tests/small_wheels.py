@@ -22,7 +22,7 @@ def make_wheel(
     rows: Sequence[tuple[str, str, str]] | None = None,
     record: bytes | None = None,
     compression: int = zipfile.ZIP_DEFLATED,
-    build: str = BUILD,
+    build: str = "0.25.1",
 ) -> Path:
     """Write ``where/vllm-BUILD-py3-none-any.whl`` and return it.
 
@@ -32,12 +32,12 @@ def make_wheel(
         rows: RECORD's rows; None: those of the members.
         record: RECORD's bytes; None: made from ``rows``.
         compression: of all members.
-        build: the version.
+        build: version string.
     """
+    info = f"vllm-{build}.dist-info"
     whole: list[tuple[str, bytes, int]] = [
         (member[0], member[1], member[2] if len(member) == 3 else stat.S_IFREG | 0o644) for member in members
     ]
-    info = f"vllm-{build}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: vllm\nVersion: {build}\n".encode()
     whole.append((f"{info}/METADATA", metadata, stat.S_IFREG | 0o644))
     wheel = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

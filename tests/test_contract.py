@@ -86,6 +86,18 @@ def broken(desk: Desk) -> Done:
     return desk.json("check")
 
 
+def lint_broken(desk: Desk) -> Done:
+    assert desk.registry is not None
+    (desk.registry / "vllm" / "a-low" / "fix.diff").write_bytes(b"not a diff\n")
+    return desk.json("lint")
+
+
+def lint_strict(desk: Desk) -> Done:
+    assert desk.registry is not None
+    (desk.registry / "vllm" / "a-low" / "unused.diff").write_bytes(b"")
+    return desk.json("lint", "--strict")
+
+
 def in_child(desk: Desk, event: str, effect: str) -> Done:
     """Run ``apply --json`` in a process of its own, in which ``effect`` happens at the first ``event``."""
     script = (
@@ -195,6 +207,14 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "list": (lambda desk: desk.json("list"), 0),
     "show": (lambda desk: desk.json("show", "a-low"), 0),
     "show, unknown id": (lambda desk: desk.json("show", "nothing"), 2),
+    "lint": (lambda desk: desk.json("lint"), 0),
+    "lint --strict": (lint_strict, 1),
+    "lint, broken": (lint_broken, 1),
+    "lint, no registry": (lambda desk: Desk(site=desk.site, registry=desk.site).json("lint"), 3),
+    "lint --against": (lambda desk: desk.json("lint", "--against", str(desk.site), "--matrix"), 0),
+    "lint --against, nothing there": (lambda desk: desk.json("lint", "--against", "none.whl"), 3),
+    "lint, nothing to show": (lambda desk: desk.json("lint", "--matrix"), 2),
+    "lint, unknown id": (lambda desk: desk.json("lint", "nothing"), 2),
     "verify": (lambda desk: desk.json("verify"), 0),
     "verify, foreign": (foreign, 1),
     "verify, no record": (no_record, 3),

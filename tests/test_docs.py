@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELL = ROOT / "patchctl" / "commands"
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")]}
-EXAMINING = ("verify", "doctor")
+EXAMINING = ("verify", "doctor", "lint")
 EVERY_VERB = "Options of every verb"
 SET_UP = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
 
@@ -72,7 +72,7 @@ def plain_records() -> set[str]:
         # What these verbs found comes as fields, which ``plain`` makes records of.
         fields = (folder / f"{verb}.py").read_text("utf-8").partition("_records(")[2]
         found |= set(re.findall(r'yield "([a-z]+)", ', fields.partition("\ndef ")[0]))
-    for name in ("plain", "history", "ps", "departures"):
+    for name in ("plain", "history", "ps", "matrix", "departures"):
         found |= set(re.findall(r'yield \(?\s*"([a-z]+)",', (folder / f"{name}.py").read_text("utf-8")))
     found |= set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
     for names in re.findall(r"for \w+ in \(([^)]*)\):", source):
@@ -193,6 +193,25 @@ class TestWords:
             made |= set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
             made |= {word for pair in re.findall(r'code = "([a-z-]+)" if .* else "([a-z-]+)"', source) for word in pair}
         assert told == made
+
+    def test_of_lint_are_in_its_table_with_their_severity(self) -> None:
+        (rows,) = tables(section("docs/registry.md", "Lint"))
+        told = {(word, row[1]) for row in rows for word in code_words(row[0])}
+        made = set()
+        for path in (ROOT / "patchctl" / "lint").glob("*.py"):
+            if path.name == "claims.py":
+                continue
+            calls = re.findall(
+                r'\b(error|warning|_at|_said)\(\s*(?:\w+(?:\[0\])?, )?"([a-z-]+)"', path.read_text("utf-8")
+            )
+            made |= {(code, "error" if kind == "error" else "warning") for kind, code in calls}
+        assert told == made
+
+    def test_of_lint_on_trees_are_in_its_table(self) -> None:
+        (rows,) = tables(section("docs/registry.md", "Lint on real trees"))
+        told = {word for row in rows for word in code_words(row[0])}
+        source = (ROOT / "patchctl" / "lint" / "claims.py").read_text("utf-8")
+        assert told == set(re.findall(r'(?:\b(?:error|warning)\(\s*|code=)"([a-z-]+)"', source))
 
     def test_of_every_action_say_what_to_do(self) -> None:
         told = {word for cell in first_column(section("docs/cli.md", "status")) for word in code_words(cell)}

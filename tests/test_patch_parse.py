@@ -184,7 +184,7 @@ def test_a_rich_entry_is_read_completely() -> None:
                             EvidenceItem(file="vllm/b.py", matches=r"set_exception\(\w+\)"),
                         )
                     ),
-                    EvidenceItem(diff=UPSTREAM),
+                    EvidenceItem(diff=UPSTREAM, diff_name="upstream.diff"),
                 ),
             ),
             Fix(

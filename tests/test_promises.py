@@ -71,7 +71,8 @@ class Bench:
         add_entry(self.registry, "one", make_diff({"vllm/__init__.py": (BASE, AFTER)}), fixes=[FIX])
 
     def run(self, *arguments: str, reads: bool) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-B", "-c", WATCH, str(self.site), "reads" if reads else "writes", *arguments]
+        words = [str(self.site) if word == "SITE" else word for word in arguments]
+        command = [sys.executable, "-B", "-c", WATCH, str(self.site), "reads" if reads else "writes", *words]
         environ = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(self.root), "PATCHCTL_REGISTRY": str(self.registry)}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=CHECKOUT)
 
@@ -85,6 +86,8 @@ READING = (
     (("show", "one"), 0),
     (("history",), 0),
     (("ps", "--json"), 0),
+    (("lint",), 0),
+    (("lint", "--against", "SITE", "--matrix"), 1),
     (("apply", "--dry-run"), 0),
     (("hold", "one", "--reason", "why", "--dry-run"), 0),
     (("revert", "--all", "--dry-run"), 0),

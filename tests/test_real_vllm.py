@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.wheels, pytest.mark.slow]
 
 MM = "vllm-mm-placeholder-degrade"
 GRAMMAR = "vllm-grammar-compile-containment"
+GATE = "vllm-deepgemm-toolchain-gate"
 Install = Callable[..., Path]
 
 
@@ -42,6 +43,7 @@ def mtimes(site: Path) -> dict[str, int]:
         ("0.20.0", "0.20.0+das.dtk2604", "exact"),
         ("0.20.0", None, "range"),
         ("0.21.0", None, "range"),
+        ("0.23.0", None, "range"),
         ("0.25.1", None, "range"),
         ("0.20.0", "0.20.0+das.dtk2604.torch2100.2606041655.ge5a62f", "label"),
     ],
@@ -60,6 +62,7 @@ def test_the_main_job(installed: Install, version: str, build: str | None, rule:
     applied = desk.json("apply")
     assert applied.code == 0
     assert desk.run("check").code == 0
+    assert facts(desk, GATE)[1:] == ("applied", "wanted", "none")
     changed = {file["path"] for file in applied.document["transaction"]["files"]}
     after = tree(desk.site)
     assert {path for path in after if after[path] != before.get(path)} == changed
@@ -79,6 +82,46 @@ def test_the_main_job(installed: Install, version: str, build: str | None, rule:
     assert facts(desk, GRAMMAR)[1:] == ("applicable", "held", "none")
     assert desk.run("revert", "--all").code == 0
     assert tree(desk.site) == before
+
+
+def test_the_net_and_the_causes_go_in_side_by_side(installed: Install) -> None:
+    from tests.entries.minicpm_entry import ENTRIES, FILE, patched
+
+    desk = Desk(site=installed("0.23.0"))
+    before = tree(desk.site)
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("range", "applicable", "wanted", "apply")
+    done = desk.json("apply")
+    assert done.code == 0
+    assert {MM, GRAMMAR, GATE, *ENTRIES} == {patch["id"] for patch in done.document["patches"]}
+    assert desk.run("check").code == 0
+    assert (desk.site / FILE).read_bytes() == patched("0.23.0", ENTRIES)
+    assert fixes(desk, MM)["45244"] == "absent"
+    assert desk.run("revert", "--all").code == 0
+    assert tree(desk.site) == before
+
+
+def test_a_vendor_build_that_carries_a_later_model_file(installed: Install) -> None:
+    from tests.entries.minicpm_entry import ENTRIES, FILE, patched
+    from tests.wheels import record_hash
+
+    desk = Desk(site=installed("0.20.0", build="0.20.0+das.dtk2604"))
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("none", "missing", "not-concerned", "none")
+
+    data = patched("0.22.0")
+    (desk.site / FILE).write_bytes(data)
+    record = next(desk.site.glob("vllm-*.dist-info")) / "RECORD"
+    with record.open("a", newline="") as rows:
+        rows.write(f"{FILE},{record_hash(data)},{len(data)}\n")
+    # A bare apply lands what it can, and says that something is left.
+    assert desk.run("apply").code == 1
+    assert [facts(desk, id_)[1] for id_ in (MM, GRAMMAR)] == ["applied", "applied"]
+    for id_ in ENTRIES:
+        assert facts(desk, id_) == ("none", "applicable", "unknown-build", "port")
+        assert desk.run("apply", id_, "--assume-build", "0.22.0").code == 0
+    assert desk.run("check").code == 0
+    assert (desk.site / FILE).read_bytes() == patched("0.22.0", ENTRIES)
 
 
 def test_a_label_that_no_entry_names(installed: Install) -> None:
@@ -112,6 +155,28 @@ def relabel_installed(site: Path, old: str, new: str) -> None:
     metadata = info / "METADATA"
     metadata.write_text(metadata.read_text().replace(f"\nVersion: {old}\n", f"\nVersion: {new}\n", 1))
     info.rename(site / f"vllm-{new}.dist-info")
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "rule"),
+    [
+        ("0.18.1", "0.18.1+das.dtk2604.hy3", "exact"),
+        ("0.19.1", None, "range"),
+        ("0.20.0", "0.20.0+das.dtk2604", "label"),
+        ("0.33.0", None, "range"),
+        ("0.33.0", "0.33.0+cu130", "label"),
+    ],
+)
+def test_a_bare_apply_takes_the_gate_and_no_release_is_said_to_fix_it(
+    installed: Install, version: str, build: str | None, rule: str
+) -> None:
+    desk = Desk(site=installed(version, build=build))
+    assert facts(desk, GATE) == (rule, "applicable", "wanted", "apply")
+    assert desk.run("apply").code == 0
+    assert facts(desk, GATE) == (rule, "applied", "wanted", "none")
+    assert desk.run("check", GATE).code == 0
+    assert desk.run("retire").code == 0
+    assert facts(desk, GATE)[1] == "applied"
 
 
 def test_a_version_number_proves_nothing(installed: Install) -> None:
@@ -201,15 +266,17 @@ def test_record_is_the_oracle_and_stays_as_it_is(installed: Install) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.19.1", "0.20.0", "0.25.1", "0.33.0"])
-def test_what_is_applied_is_what_the_behaviour_tests_run(installed: Install, version: str) -> None:
+@pytest.mark.parametrize("id_", [MM, GATE])
+def test_what_is_applied_is_what_the_behaviour_tests_run(installed: Install, version: str, id_: str) -> None:
     """The tests in ``tests/entries`` run functions of the patched files; here these very bytes are installed."""
-    from tests.entries.mm_patched import patched_files
+    from tests.entries import deepgemm_gate, mm_patched
 
     desk = Desk(site=installed(version))
-    done = desk.json("apply", MM, "--despite-fix")
+    done = desk.json("apply", id_, "--despite-fix")
     assert done.code == 0
-    assert desk.run("check", MM).code == 0
-    expected = patched_files(version)
+    assert desk.run("check", id_).code == 0
+    gate = {deepgemm_gate.FILE: deepgemm_gate.files(version, patched=True)[deepgemm_gate.FILE]}
+    expected = mm_patched.patched_files(version) if id_ == MM else gate
     assert {file["path"] for file in done.document["transaction"]["files"]} == set(expected)
     for path, data in expected.items():
         assert (desk.site / path).read_bytes() == data

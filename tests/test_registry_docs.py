@@ -13,6 +13,7 @@ from patchctl.match import locate, splice
 from patchctl.model import sha256_hex
 from patchctl.patch import Patch
 from patchctl.registry import Registry, load_registry
+from tests.running import patchctl
 
 DOCUMENTATION = Path(__file__).parent.parent / "docs" / "registry.md"
 
@@ -44,6 +45,11 @@ def test_the_example_loads_and_its_digest_is_that_of_its_diff(registry: Registry
     patch = only(registry)
     assert registry.read_diff(patch, patch.variants[0]) == block("diff").encode()
     assert patch.variants[0].sha256 == sha256_hex(block("diff").encode())
+
+
+def test_lint_finds_nothing_in_the_example(registry: Registry) -> None:
+    done = patchctl("lint", "--strict", "--registry", registry.roots[0].path)
+    assert (done.code, done.out) == (0, "linted\tentries=1\tdiffs=1\terrors=0\twarnings=0\n")
 
 
 def test_the_diff_of_the_example_turns_the_original_into_the_edit(registry: Registry) -> None:

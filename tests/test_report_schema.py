@@ -18,11 +18,14 @@ from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
+from patchctl.commands.lint import Graded, LintReport
+from patchctl.commands.proving import Cell, Grown, Proof
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
 from patchctl.ledger import History
+from patchctl.lint import Grade, Trial
 from patchctl.match import Direction, Fit, HunkPlace
 from patchctl.match.explain import Explanation, HunkExplanation, Scope
 from patchctl.match.line_ends import LineEnd, LineEnds
@@ -49,6 +52,7 @@ from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
+from patchctl.target import CandidateKind
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
 from patchctl.verdict.attribution import Attribution, FileState
@@ -429,6 +433,31 @@ def doctor_report() -> Report:
     return Report(command="doctor", outcome=Outcome.ATTENTION, diagnosis=diagnosis)
 
 
+def proof() -> Proof:
+    tree = Grown(path="a.whl", kind=CandidateKind.WHEEL, builds={"vllm": "0.20.0"})
+    trials = [
+        Trial(patch=PATCH, builds=tree.builds, found=None),
+        *(Trial(patch=PATCH, builds=tree.builds, found=found) for found in status_report().assessments),
+    ]
+    problem = Problem(
+        code="untested", message="m", patch="first", path="p/patch.toml", line=3, key="variant[0].builds[0]"
+    )
+    cells = tuple(Cell(tree=tree, trial=trial) for trial in trials)
+    return Proof(trees=(tree,), cells=cells, findings=(), untested=(problem,), warnings=(), errors=())
+
+
+def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
+    problem = Problem(
+        code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
+    )
+    findings = (Graded(grade=Grade.ERROR, problem=problem), Graded(grade=Grade.WARNING, problem=problem))
+    roots = (RegistryRoot(path="p", name="patchctl", revision=1),)
+    found = LintReport(roots=roots, findings=findings, entries=1, diffs=1)
+    if proof is not None:
+        found = found._replace(proof=proof, matrix=matrix)
+    return Report(command="lint", outcome=Outcome.ATTENTION, lint=found)
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -441,6 +470,9 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        lint_report(),
+        lint_report(proof()),
+        lint_report(proof(), matrix=True),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -476,6 +508,13 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("lint_finding/severity", Grade),
+            ("lint_tree/kind", CandidateKind),
+            ("lint_place/kind", CandidateKind),
+            ("lint_cell/fit", Fit),
+            ("lint_cell/need", Need),
+            ("lint_fix/role", FixRole),
+            ("lint_fix/status", FixStatus),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -502,7 +541,7 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint"}
         audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -510,7 +549,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 10
+        assert [complaints(found) for found in documents()] == [[]] * 13
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

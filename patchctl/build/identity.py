@@ -34,6 +34,12 @@ def parse_build(raw: str) -> BuildId:
     return BuildId(raw=raw, public=version.public, label=label, valid=True)
 
 
+def is_release(build: BuildId) -> bool:
+    """Return whether it is what upstream published under that number: no label, no pre-release, nothing between two."""
+    version = read_version(build.raw) if build.valid and build.label is None else None
+    return version is not None and not version.is_prerelease
+
+
 def find_build(builds: tuple[str, ...], build: BuildId) -> int | None:
     """Return the index in ``builds`` of this very build, however it is spelled; None: it is not there."""
     if build.raw in builds:

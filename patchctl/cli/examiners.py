@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from patchctl.cli.bar import bar
 from patchctl.cli.options import AllowBase, Common, DryRun, Wait, with_common
 from patchctl.cli.runner import run
 from patchctl.commands import Allowed, Clock, Place, Report
@@ -44,7 +41,7 @@ def verify(
             options = "--dry-run, --wait and --allow-base"
             message = f"{options} are for --baseline and --drop-baseline: verify alone writes nothing"
             raise UsageError("nothing-written", message)
-        with _bar(common, "verifying") as progress:
+        with bar(common, "verifying") as progress:
             if not (baseline or drop_baseline):
                 from patchctl.commands.verify import verify as look
 
@@ -87,16 +84,3 @@ def doctor(
         return act(place, clock, gc=gc, clean=clean, listed=common.verbose, dry_run=dry_run, wait=wait)
 
     run("doctor", common, command)
-
-
-@contextmanager
-def _bar(common: Common, label: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield what shows progress: a bar where a person looks at standard error, otherwise nothing."""
-    if common.json or common.quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _done, _all: None
-        return
-    from patchctl.render.progress import Bar
-
-    colour = not (common.no_color or os.environ.get("PATCHCTL_NO_COLOR"))
-    with Bar(sys.stderr, label, colour=colour) as bar:
-        yield bar.show

@@ -27,7 +27,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
-_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps"})
+_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint"})
 
 
 def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:
@@ -96,10 +96,16 @@ def _failed(report: Report) -> bool:
     """Nothing came of it: the answer is the error, and stdout stays empty."""
     if report.outcome is Outcome.OK or report.change is not None:
         return False
-    return report.command not in _READERS or (report.target is None and report.listing is None)
+    answers = (report.target, report.listing, report.lint)
+    return report.command not in _READERS or all(answer is None for answer in answers)
 
 
 def _answer(report: Report, *, colour: bool) -> None:
+    if report.lint is not None and report.lint.page and report.lint.proof is not None:
+        from patchctl.render.matrix import matrix_page
+
+        _write(matrix_page(report.lint.proof))
+        return
     planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
     if sys.stdout is not None and sys.stdout.isatty():
         from patchctl.render.terminal import as_terminal, diff_for_terminal

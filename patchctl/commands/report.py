@@ -16,6 +16,7 @@ from patchctl.verdict import Assessment
 if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.caches import Purge
     from patchctl.commands.diagnosis import Diagnosis
+    from patchctl.commands.lint import LintReport
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
@@ -114,6 +115,7 @@ class Report(NamedTuple):
         verification: for ``verify``.
         diagnosis: for ``doctor``.
         steps: commands to run next, in this order, as a shell reads them.
+        lint: for ``lint``.
     """
 
     command: str
@@ -134,3 +136,4 @@ class Report(NamedTuple):
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
     steps: tuple[str, ...] = ()
+    lint: LintReport | None = None

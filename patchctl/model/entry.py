@@ -43,6 +43,7 @@ class EvidenceItem(NamedTuple):
         absent: Python source whose tokens must not stand in the symbol (the symbol itself must be there).
         matches: regular expression that must be found in the symbol's source text.
         diff: bytes of a unified diff all of whose hunks must fit in reverse.
+        diff_name: its file name in the entry's folder.
         alternatives: items of which one must hold.
     """
 
@@ -52,6 +53,7 @@ class EvidenceItem(NamedTuple):
     absent: str | None = None
     matches: str | None = None
     diff: bytes | None = None
+    diff_name: str | None = None
     alternatives: tuple[EvidenceItem, ...] = ()
 
 

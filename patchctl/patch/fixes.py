@@ -97,6 +97,7 @@ def _read_item(table: Table, means: Means, *, nested: bool = False) -> EvidenceI
         absent=_source(table, "absent", means),
         matches=table.checked("matches", "bad-pattern", pattern_problem, one_line=False) or None,
         diff=_read_diff(table, means),
+        diff_name=table.text("diff") or None,
     )
 
 

@@ -76,6 +76,28 @@ class Registry(NamedTuple):
             raise _error(patch, f"{key}.sha256", "diff-digest", message, hint)
         return data
 
+    def names_beside(self, patch: Patch) -> tuple[str, ...]:
+        """Return the names of what is in an entry's folder; what begins with a dot or an underscore is left out.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        folder, inside = _place(patch)
+        return tuple(item.name for item in folder.items(inside))
+
+    def read_beside(self, patch: Patch, name: str) -> bytes | None:
+        """Return the bytes of a file in an entry's folder, whatever its digest; None when nothing is there.
+
+        Raises:
+            OSError: a link or something else than a regular file, too large, or not readable.
+        """
+        folder, inside = _place(patch)
+        return folder.read(f"{inside}/{name}")
+
+    def locate_all(self, patch: Patch, keys: Sequence[str]) -> tuple[str, list[int]]:
+        """Return what :meth:`locate` does for several keys; the entry's file is scanned once."""
+        return locate_keys_of(patch, keys)
+
 
 def locate_key(patch: Patch, key: str) -> tuple[str, int]:
     """Return the file and the 1-based line of an entry's key; line 1 when the file cannot be read any more."""

@@ -64,6 +64,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.doctor import diagnosis_json
 
         found["diagnosis"] = diagnosis_json(report.diagnosis)
+    if report.lint is not None:
+        from patchctl.render.lint import lint_json
+
+        found["lint"] = lint_json(report.lint)
     return found
 
 

@@ -6,13 +6,13 @@ controls that make text read otherwise than it is ("Trojan Source", CVE-2021-425
 
 from __future__ import annotations
 
-_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+from patchctl.model.characters import BIDI, INVISIBLE
+
 _FIRST_BEYOND_LATIN1 = 0x100
-_INVISIBLE = "\u200b\u2028\u2029\ufeff"
 
 
 def _table(keep: str) -> dict[int, str]:
-    codes = [*range(0x20), *range(0x7F, 0xA0), *map(ord, _BIDI + _INVISIBLE)]
+    codes = [*range(0x20), *range(0x7F, 0xA0), *map(ord, BIDI + INVISIBLE)]
     return {code: _escape(code) for code in codes if chr(code) not in keep}
 
 

@@ -73,6 +73,10 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.doctor import diagnosis_records
 
         yield from diagnosis_records(report.diagnosis)
+    if report.lint is not None:
+        from patchctl.render.lint import lint_records
+
+        yield from lint_records(report.lint)
 
 
 def _record(*fields: str) -> str:

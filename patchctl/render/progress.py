@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 class Bar:
     """A bar on ``stream``, drawn from the first call of :meth:`show` on; a context manager that takes it away."""
 
-    __slots__ = ("_colour", "_label", "_progress", "_stream", "_task")
+    __slots__ = ("_colour", "_counted", "_label", "_progress", "_stream", "_task")
 
-    def __init__(self, stream: TextIO, label: str, *, colour: bool) -> None:
-        self._stream, self._label, self._colour = stream, label, colour
+    def __init__(self, stream: TextIO, label: str, *, colour: bool, counted: bool = False) -> None:
+        self._stream, self._label, self._colour, self._counted = stream, label, colour, counted
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -29,17 +29,18 @@ class Bar:
             self._progress.stop()
 
     def show(self, done: int, total: int) -> None:
-        """Draw ``done`` of ``total`` bytes."""
+        """Draw ``done`` of ``total``: bytes, or things where these are counted."""
         if self._progress is None or self._task is None:
             self._progress, self._task = self._begin(total)
         self._progress.update(self._task, completed=done, total=total)
 
     def _begin(self, total: int) -> tuple[Progress, TaskID]:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 
         console = Console(file=self._stream, markup=False, emoji=False, no_color=None if self._colour else True)
-        columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()
+        amount = MofNCompleteColumn() if self._counted else DownloadColumn()
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), amount
         progress = Progress(*columns, console=console, transient=True)
         progress.start()
         return progress, progress.add_task(self._label, total=total)

@@ -125,6 +125,10 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         from patchctl.render.doctor import diagnosis_lines
 
         yield from diagnosis_lines(report.diagnosis)
+    if report.lint is not None:
+        from patchctl.render.lint import lint_lines
+
+        yield from lint_lines(report.lint)
 
 
 def _print_audit(console: Console, report: Report) -> None:

@@ -23,8 +23,9 @@ from patchctl.verdict.facts import (
 )
 from patchctl.verdict.fold import Fold, fold_diffs, hunk_words, lines_words, misfit_words, taken_out
 from patchctl.verdict.judge import assess
-from patchctl.verdict.need import blocked_by, states_words
+from patchctl.verdict.need import blocked_by, misfit, states_words
 from patchctl.verdict.scope import outside, standing
+from patchctl.verdict.together import Clash, by_itself, clashes, fits_alone
 from patchctl.verdict.unfold import Stuck, bases_without_ours, new_base
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Base",
     "BaseKind",
     "Case",
+    "Clash",
     "FileFinding",
     "Fold",
     "Meeting",
@@ -50,11 +52,15 @@ __all__ = [
     "bases_without_ours",
     "blocked_by",
     "builds_words",
+    "by_itself",
+    "clashes",
     "explained",
+    "fits_alone",
     "fold_diffs",
     "hunk_words",
     "is_rebuilt",
     "lines_words",
+    "misfit",
     "misfit_words",
     "new_base",
     "outside",

@@ -129,7 +129,8 @@ class _KVCacheManager:
 
 
 class _EncoderCacheManager:
-    def __init__(self, **_: object) -> None:
+    def __init__(self, *, cache_size: int = 0, **_: object) -> None:
+        self.cache_size = cache_size
         self.freed: list[str] = []
 
     def free(self, request: Any) -> None:

@@ -19,7 +19,7 @@ from tests.wheels import RELEASES, slim_wheel
 ENTRY = "vllm-grammar-compile-containment"
 REGISTRY = Path(__file__).parents[2] / "patches"
 
-AFFECTED = tuple(version for version in RELEASES if "0.20.0" <= version < "0.26")
+AFFECTED = tuple(version for version in RELEASES if version < "0.26")
 """Releases without the fix that the entry is for."""
 
 
@@ -45,9 +45,11 @@ def variant_for(build: str, name: str = ENTRY) -> Variant | None:
 
 @functools.cache
 def diffs_for(build: str, name: str = ENTRY) -> tuple[FileDiff, ...]:
-    """Return what the diff chosen for a build string says."""
+    """Return what the diff chosen for a build string says; of an advisory, which has none: nothing."""
     variant = variant_for(build, name)
     assert variant is not None, f"no variant for {build}"
+    if variant.diff is None:
+        return ()
     return parse_diff(registry().read_diff(entry(name), variant), strip=variant.strip)
 
 

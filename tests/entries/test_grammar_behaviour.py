@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 import time
@@ -242,8 +243,12 @@ def test_request_statistics_of_the_failed_request_are_times_that_passed(patched:
     stats = patched("vllm.v1.metrics.stats")
     request, iteration = stats.RequestStateStats(arrival_time=time.time()), stats.IterationStats()
     timestamp = output.events[-1].timestamp + 0.5
-    iteration.update_from_output(output, timestamp, True, request, stats.LoRARequestStates(), None)
-    iteration.update_from_finished_request(output.finish_reason, "malformed", 4, 3, request)
+    update = iteration.update_from_output
+    length = (4,) if "prompt_len" in inspect.signature(update).parameters else ()  # until 0.19.1
+    update(output, timestamp, True, *length, request, stats.LoRARequestStates(), None)
+    finish = iteration.update_from_finished_request
+    named = ("malformed",) if "request_id" in inspect.signature(finish).parameters else ()  # from 0.20.0 on
+    finish(output.finish_reason, *named, 4, 3, request)
     (finished,) = iteration.finished_requests
     for name in ("queued_time", "prefill_time", "inference_time", "decode_time"):
         assert 0 <= getattr(finished, name) < 60, name
@@ -259,7 +264,7 @@ def test_one_warning_a_hit_matches_the_signal_and_quotes_no_grammar(
         engine.add("malformed", MALFORMED)
         engine.settle()
         engine.step(5)
-    (record,) = caplog.records
+    (record,) = (record for record in caplog.records if record.name.startswith("vllm"))
     signal = entry().signal
     assert signal is not None
     found = re.search(signal.log, record.getMessage())
