@@ -607,10 +607,11 @@ def test_the_commands_for_a_real_upgrade(
     where = ("--python", str(tmp_path / "env"))
     desk = Desk(site=site)
     pristine = tree(site)
-    assert patchctl("apply", *expected, *where).code == 0
+    assert patchctl("apply", "--all", *where).code == 0
     done = patchctl("retire", "--for", str(slim_wheel(new)), "--json", *where)
     assert (done.code, complaints(done.document)) == (0, [])
-    assert promises(done) == expected
+    assert expected.items() <= promises(done).items()
+    assert "lost" not in promises(done).values()
     assert tree(site) == pristine
     run_steps(done.document["steps"], env)
     for id_, what in expected.items():
