@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, readers, writers
+from patchctl.cli import auditors, authors, examiners, menders, pinning, readers, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -25,6 +25,7 @@ auditors.register(app)
 authors.register(app)
 writers.register(app)
 menders.register(app)
+pinning.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -65,6 +65,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
+    if not (report.review is report.locking is report.digest is None):
+        from patchctl.render.lock import lock_document
+
+        found |= lock_document(report)
     return found
 
 

@@ -119,6 +119,10 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         from patchctl.render.lint import lint_lines
 
         yield from lint_lines(report.lint)
+    if report.review is not None or report.locking is not None:
+        from patchctl.render.lock import lock_lines
+
+        yield from lock_lines(report)
 
 
 def _print_audit(console: Console, report: Report) -> None:
