@@ -59,9 +59,7 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
         return False
     if there and not there.startswith(HEAD.encode()):
         hint = "name another file with --output, or move this one away"
-        raise UsageError(
-            "not-a-lock-file", f"{path} is there, and it is no lock file: it is not overwritten", hint=hint
-        )
+        raise UsageError("not-a-lock-file", f"{path} is another file: it is not overwritten", hint=hint)
     try:
         _replace(place, data)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What ``check``, ``status`` and ``apply`` share under a lock file: the lock says which entries are the default ones."""
+"""What ``check``, ``status`` and ``apply`` share under a lock file: it says which entries are the default ones."""
 
 from __future__ import annotations
 
@@ -70,11 +70,12 @@ def check_locked(gate: Gate, scene: Scene, *, strict: bool) -> Report:
         if finding.state not in _ON_STDOUT and finding.pin.id not in broken
     )
     ids = [finding.pin.id for finding in found.findings]
+    pinned = tuple(it for it in scene.in_registry_order() if it.id in ids)
     return Report(
         command="check",
         outcome=outcome.worse(Outcome.CANNOT_ANSWER) if broken else outcome,
         target=scene.target,
-        assessments=as_pinned(tuple(it for it in scene.in_registry_order() if it.id in ids), found),
+        assessments=tuple(explained(it, named=False) for it in as_pinned(pinned, found)),
         named=tuple(ids),
         review=found,
         warnings=(
@@ -94,7 +95,7 @@ def status_locked(gate: Gate, scene: Scene, report: Report) -> Report:
 def as_pinned(assessments: tuple[Assessment, ...], found: Review) -> tuple[Assessment, ...]:
     """Return assessments as they are under the lock: of a pinned entry that stands as pinned nothing is due."""
     findings = {finding.pin.id: finding for finding in found.findings}
-    return tuple(explained(_under(findings.get(it.id), it)) for it in assessments)
+    return tuple(_under(findings.get(it.id), it) for it in assessments)
 
 
 def _under(finding: PinFinding | None, found: Assessment) -> Assessment:

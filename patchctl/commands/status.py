@@ -98,10 +98,8 @@ def check(
         from patchctl.commands.locked import check_locked, open_gate
 
         gate = open_gate(place, locked)
-    if gate is not None:
-        scene = gather(gate.place)
-    else:
-        scene = gather(place) if ids else gather_glance(place, started)
+        place = gate.place
+    scene = gather(place) if ids or gate is not None else gather_glance(place, started)
     if scene.journal is not None:
         return _report("check", scene, place, ids, Outcome.UNFINISHED, everything=False)
     report = _judged(scene, place, ids, strict=strict) if gate is None else check_locked(gate, scene, strict=strict)

@@ -65,7 +65,7 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
-    if not (report.review is report.locking is report.digest is None):
+    if any(it is not None for it in (report.review, report.locking, report.digest)):
         from patchctl.render.lock import lock_document
 
         found |= lock_document(report)
