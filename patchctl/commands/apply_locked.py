@@ -90,9 +90,7 @@ def _told(report: Report, found: Review) -> Report:
     if change is not None and change.state == "committed":
         # All or nothing: what was due is in.
         findings = tuple(
-            it._replace(state=PinState.APPLIED, reason=f"revision {it.pin.revision} came in")
-            if it.state is PinState.DUE
-            else it
+            it._replace(state=PinState.APPLIED, reason="it came in") if it.state is PinState.DUE else it
             for it in found.findings
         )
         found = found._replace(findings=findings)

@@ -13,8 +13,19 @@ from patchctl.commands.scene import gather
 from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
 from patchctl.commands.warnings import behind_registry
-from patchctl.errors import Outcome, Problem
-from patchctl.pins import Lock, LockedHold, LockedRegistry, Pin, PinnedDiff, encode_lock
+from patchctl.errors import LockFileError, Outcome, Problem
+from patchctl.pins import (
+    Lock,
+    LockedHold,
+    LockedRegistry,
+    Pin,
+    PinnedDiff,
+    PinState,
+    encode_lock,
+    parse_lock,
+    problem_of,
+    review,
+)
 from patchctl.verdict import DUE, Action, Assessment, Need, Verdict
 
 
@@ -56,13 +67,27 @@ def lock(place: Place, output: str) -> Report:
     if unsettled:
         return report._replace(outcome=Outcome.ATTENTION, errors=unsettled)
     made = _lock_of(scene, about)
-    data = encode_lock(made)
+    changed_diffs = [it for it in review(made, about, file=output).failing if it.state is PinState.OTHER_DIFF]
+    if changed_diffs:
+        errors = tuple(problem_of(finding, output) for finding in changed_diffs)
+        return report._replace(outcome=Outcome.ATTENTION, errors=errors)
+    data = _encoded(made, output)
     warnings = (*scene.warnings, *(problem for found in about if (problem := _behind(found)) is not None))
     report = report._replace(notes=_notes(about), warnings=warnings)
     if output == "-":
         return report._replace(locking=LockWritten(path=None, lock=made, data=data), alone="lock")
     changed = write_lock(output, data, site=scene.target.site)
     return report._replace(locking=LockWritten(path=output, lock=made, data=data, changed=changed))
+
+
+def _encoded(made: Lock, path: str) -> bytes:
+    """The bytes of the file, which are read back: nobody is left with a lock file that cannot be used."""
+    data = encode_lock(made)
+    _, problems = parse_lock(data, file=path)
+    if problems:
+        message = f"what is in here cannot be written as a lock file: {problems[0].message}"
+        raise LockFileError("cannot-lock", message, hint=problems[0].hint)
+    return data
 
 
 def _unsettled(found: Assessment) -> Problem:

@@ -189,7 +189,7 @@ def _applied(pin: Pin, found: Assessment) -> PinFinding | None:
             pinned = ", ".join(it.sha256[:_SHOWN] for it in pin.diffs if it.distribution == diff.distribution) or "none"
             reason = f"the applied diff of {diff.distribution} is {diff.sha256}, the lock pins {pinned}"
             return PinFinding(pin, PinState.OTHER_DIFF, reason)
-    return PinFinding(pin, PinState.APPLIED, f"revision {pin.revision} is in, as pinned")
+    return PinFinding(pin, PinState.APPLIED, "in, as pinned")
 
 
 def _to_come(pin: Pin, found: Assessment, patch: Patch | None) -> PinFinding:

@@ -56,7 +56,7 @@ def summary(report: Report) -> tuple[str, ...]:
         others = ", ".join(f"{found.id} ({found.action.value})" for found in due if found.action is not Action.APPLY)
         parts += [f"{rest} need{'s' if rest == 1 else ''} you: {others}"] if rest else []
         lines.append("; ".join(parts))
-    elif report.errors:
+    elif any(problem.code != "digest-differs" for problem in report.errors):
         lines.append("nothing is due among the entries that could be judged")
     else:
         lines.append("nothing is due")
