@@ -201,4 +201,4 @@ class TestOneline:
         desk = Desk(site=make_site(tmp_path / "open", FILES, build="0.25.1"), registry=registry)
         open_journal(desk)
         done = desk.run("status", "--oneline")
-        assert (done.code, done.out) == (4, "vllm 0.25.1: unfinished transaction\n")
+        assert (done.code, done.out) == (4, f"{desk.site}: unfinished transaction\n")

@@ -476,6 +476,7 @@ diff = "fix.diff"
 sha256 = "{sha}"
 """
 SHA = "0123456789abcdef" * 4
+AGAIN = "[[entry.variant]]\n" + GOOD.format(sha=SHA).partition("variant]]\n")[2]
 
 
 class TestTheFile:
@@ -494,7 +495,7 @@ class TestTheFile:
             (GOOD.format(sha=SHA) + '[[held]]\nid = "a-low"\nreason = "x"\n', 12, "held[0].id"),
             (GOOD.format(sha=SHA) + '[[held]]\nid = "b-low"\n', 11, "held[0].reason"),
             (
-                GOOD.format(sha=SHA) + "[[entry.variant]]\n" + GOOD.format(sha=SHA).split("variant]]\n")[1],
+                GOOD.format(sha=SHA) + AGAIN,
                 13,
                 "entry[0].variant[1].diff",
             ),

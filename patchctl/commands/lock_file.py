@@ -76,13 +76,15 @@ def _read(path: str) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
-    with os.fdopen(fd, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _unreadable(path, "is not a regular file")
-        try:
+            raise _unreadable(path, "it is not a regular file")
+        with os.fdopen(fd, "rb", closefd=False) as stream:
             return stream.read(_LARGEST)
-        except OSError as error:
-            raise _unreadable(path, str(error.strerror)) from error
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    finally:
+        os.close(fd)
 
 
 def _unreadable(path: str, why: str) -> LockFileError:

@@ -18,10 +18,13 @@ def alone_on_stdout(report: Report) -> bytes:
 
 def one_line_of(report: Report) -> str:
     """Return the environment's builds, and how many entries are applied, due, held and can be retired."""
-    builds = report.target.distributions.items() if report.target is not None else ()
-    head = ", ".join(f"{name} {found.build}" for name, found in builds) or "no distribution"
+    target = report.target
+    if target is None:
+        return "no environment"
     if report.journal is not None:
-        return f"{head}: unfinished transaction"
+        # Nothing was judged, and so it is not known what is installed.
+        return f"{target.site}: unfinished transaction"
+    head = ", ".join(f"{name} {found.build}" for name, found in target.distributions.items()) or target.site
     shown = report.assessments
     counts = (
         (sum(it.verdict is Verdict.APPLIED for it in shown), "applied"),
