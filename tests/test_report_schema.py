@@ -19,6 +19,7 @@ from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
+from patchctl.commands.lock import LockWritten
 from patchctl.commands.proving import Cell, Grown, Proof
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
@@ -47,6 +48,7 @@ from patchctl.model import (
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment, StoredRecord
 from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.pins import Extra, Lock, LockedHold, Pin, PinFinding, PinnedDiff, PinState, Review
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
 from patchctl.target import CandidateKind
@@ -419,6 +421,17 @@ def proof() -> Proof:
     return Proof(trees=(tree,), cells=cells, findings=(), untested=(problem,), warnings=(), errors=())
 
 
+def lock_reports() -> Iterator[Report]:
+    pin = Pin(id="first", revision=2, diffs=(PinnedDiff("vllm", "0.20.diff", DIGEST),), hold="why")
+    lock = Lock(pins=(pin, pin._replace(id="second", hold=None)), holds=(LockedHold(id="third", reason="out"),))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path="x", lock=lock, data=b"a", changed=True))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path=None, lock=lock, data=b"a"), alone="lock")
+    findings = tuple(PinFinding(pin, state, "why") for state in PinState)
+    extra = (Extra(id="more", hold=None), Extra(id="held", hold="why"))
+    review = Review(file="x", findings=findings, held=lock.holds, extra=extra, new=("fifth",))
+    yield Report(command="check", target=TARGET, review=review, digest=f"patchctl1:{DIGEST}")
+
+
 def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     problem = Problem(
         code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
@@ -443,6 +456,7 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        *lock_reports(),
         lint_report(),
         lint_report(proof()),
         lint_report(proof(), matrix=True),
@@ -481,6 +495,7 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("pin/state", PinState),
             ("lint_finding/severity", Grade),
             ("lint_tree/kind", CandidateKind),
             ("lint_place/kind", CandidateKind),
@@ -514,7 +529,7 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.lock", "#.digest"}
         audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -522,7 +537,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 13
+        assert [complaints(found) for found in documents()] == [[]] * 16
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

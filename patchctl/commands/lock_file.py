@@ -64,7 +64,7 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
         _replace(place, data)
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
-        raise LockFileError("lock-not-written", message, path=path) from error
+        raise LockFileError("lock-not-written", message, hint="name another place with --output", path=path) from error
     return True
 
 
