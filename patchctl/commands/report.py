@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.commands.diagnosis import Diagnosis
     from patchctl.commands.lint import LintReport
     from patchctl.commands.lock import LockWritten
+    from patchctl.commands.preflight import Prospect
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
@@ -35,6 +36,7 @@ class Change(NamedTuple):
         adopted: ids that were in the files and are recorded now.
         reverted: ids taken out.
         retired: ids taken out because every fix is proven.
+        set_aside: ids taken out for an upgrade.
         held: ids whose hold was set.
         unheld: ids whose hold was taken back.
         edits: of the distribution's files, by path; patchctl's own state is not listed.
@@ -47,6 +49,7 @@ class Change(NamedTuple):
     adopted: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     unheld: tuple[str, ...] = ()
     edits: tuple[FileEdit, ...] = ()
@@ -120,6 +123,8 @@ class Report(NamedTuple):
         alone: what is to stand alone on standard output: ``digest``, ``lock`` (the file) or ``oneline``; empty: the
             answer whole.
         lint: for ``lint``.
+        steps: commands to run next, in this order, as a shell reads them.
+        prospects: for ``preflight``: every candidate, as they were given.
     """
 
     command: str
@@ -144,3 +149,5 @@ class Report(NamedTuple):
     digest: str | None = None
     alone: str = ""
     lint: LintReport | None = None
+    steps: tuple[str, ...] = ()
+    prospects: tuple[Prospect, ...] = ()
