@@ -10,6 +10,7 @@ import pytest
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk
 from tests.sites import install, make_site
+from tests.small_wheels import make_wheel
 from tests.test_contract import open_journal
 
 PATH = "vllm/engine.py"
@@ -105,6 +106,16 @@ class TestDigest:
         assert desk.run("apply").code == 0
         assert (desk.site / PATH).read_bytes() == bytes_before
         assert digest(desk) != before
+
+    def test_of_what_was_taken_out_for_an_upgrade_is_that_of_a_build_that_was_never_patched(
+        self, desk: Desk, tmp_path: Path, registry: Path
+    ) -> None:
+        (tmp_path / "bare").mkdir()
+        bare = Desk(site=make_site(tmp_path / "bare", FILES, build="0.25.1"), registry=registry)
+        wheel = make_wheel(tmp_path, list(FILES.items()), build="0.26.0")
+        assert digest(desk) != digest(bare)
+        assert desk.run("retire", "--for", str(wheel)).code == 0
+        assert digest(desk) == digest(bare)
 
     def test_without_record_says_what_it_does_not_tell(self, desk: Desk) -> None:
         next(desk.site.glob("*.dist-info/RECORD")).unlink()

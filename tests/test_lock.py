@@ -12,6 +12,7 @@ from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, tree
 from tests.sites import install, make_site
+from tests.small_wheels import make_wheel
 
 PATH = "vllm/engine.py"
 BASE = b"".join(b"line_%d = 1\n" % number for number in range(1, 41))
@@ -462,6 +463,36 @@ class TestGate:
         bench.locked("status")
         bench.locked("apply", "--dry-run")
         assert tree(bench.site.parent, but=()) == before
+
+
+class TestUpgrade:
+    def test_what_was_taken_out_for_an_upgrade_is_due_and_the_lock_brings_it_back(self, bench: Bench) -> None:
+        bench.run("apply")
+        bench.run("hold", "b-high", "--reason", "in, and to stay")
+        bench.lock()
+        text = bench.text()
+        newer = {PATH: BASE, "vllm/other.py": OTHER, "vllm/new.py": b"new = 1\n"}
+        wheel = make_wheel(bench.site.parent, list(newer.items()), build="0.26.0")
+        assert bench.run("retire", "--for", str(wheel)).code == 0
+        assert (bench.site / PATH).read_bytes() == BASE
+        done = bench.locked("check")
+        assert (done.code, states(done)) == (1, {"a-low": "due", "b-high": "due"})
+        assert done.document["lock"]["not_pinned"] == []
+        assert pins(bench)["b-high"]["hold"] == "in, and to stay"
+        assert bench.run("lock", "--output", "-").out == text
+        for path in next(bench.site.glob("*.dist-info")).iterdir():
+            path.unlink()
+        install(bench.site, newer, build="0.26.0")
+        assert bench.locked("apply").code == bench.locked("check").code == 0
+        assert (bench.site / PATH).read_bytes() == changed(25, base=changed(5))
+
+    def test_what_was_taken_out_for_an_upgrade_is_not_in_though_nobody_pinned_it(self, bench: Bench) -> None:
+        bench.lock()
+        bench.run("apply", "--all")
+        newer = {PATH: BASE, "vllm/other.py": OTHER}
+        wheel = make_wheel(bench.site.parent, list(newer.items()), build="0.26.0")
+        assert bench.run("retire", "--for", str(wheel)).code == 0
+        assert bench.locked("check").document["lock"]["not_pinned"] == []
 
 
 GOOD = """format = 1

@@ -145,9 +145,11 @@ def judge_pin(pin: Pin, found: Assessment | None) -> PinFinding:
     changed = _changed(pin, found.case.patch)
     if changed is not None:
         return PinFinding(pin, PinState.OTHER_DIFF, changed)
-    if found.need is Need.FIXED:
+    # What was taken out for an upgrade is to come back, although a hold or a proven fix keeps others out.
+    returns = found.action is Action.APPLY
+    if found.need is Need.FIXED and not returns:
         return PinFinding(pin, PinState.FIXED, found.reason)
-    if found.case.hold is not None:
+    if found.case.hold is not None and not returns:
         return PinFinding(pin, PinState.HELD, f"held on this machine: {found.case.hold.reason}")
     return _applied(pin, found) or _to_come(pin, found, found.case.patch)
 
