@@ -100,9 +100,12 @@ class TestDigest:
         metadata.write_text(metadata.read_text().replace("Version: 0.25.1\n", "Version: 0.25.1+das\n", 1))
         assert digest(desk) != before
 
-    def test_differs_after_a_new_revision_even_with_the_same_result(self, desk: Desk, registry: Path) -> None:
+    @pytest.mark.parametrize("context", [2, 3])
+    def test_differs_after_a_new_revision_even_with_the_same_result(
+        self, desk: Desk, registry: Path, context: int
+    ) -> None:
         before, bytes_before = digest(desk), (desk.site / PATH).read_bytes()
-        add_entry(registry, "a-low", make_diff({PATH: (BASE, LOW)}, context=2), revision=2)
+        add_entry(registry, "a-low", make_diff({PATH: (BASE, LOW)}, context=context), revision=2)
         assert desk.run("apply").code == 0
         assert (desk.site / PATH).read_bytes() == bytes_before
         assert digest(desk) != before
