@@ -73,7 +73,7 @@ def plain_records() -> set[str]:
         # What these verbs found comes as fields, which ``plain`` makes records of.
         fields = (folder / f"{verb}.py").read_text("utf-8").partition("_records(")[2]
         found |= set(re.findall(r'yield "([a-z]+)", ', fields.partition("\ndef ")[0]))
-    for name in ("plain", "history", "ps", "matrix", "departures", "preflight"):
+    for name in ("plain", "history", "ps", "matrix", "departures", "preflight", "lock"):
         found |= set(re.findall(r'yield \(?\s*"([a-z]+)",', (folder / f"{name}.py").read_text("utf-8")))
     found |= set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
     for names in re.findall(r"for \w+ in \(([^)]*)\):", source):

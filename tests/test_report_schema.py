@@ -20,6 +20,7 @@ from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.forecast import Fate, Forecast, Protection
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
+from patchctl.commands.lock import LockWritten
 from patchctl.commands.moves import Alike, Moved
 from patchctl.commands.preflight import Prospect, Swap
 from patchctl.commands.proving import Cell, Grown, Proof
@@ -53,6 +54,7 @@ from patchctl.model import (
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment, StoredRecord
 from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.pins import Extra, Lock, LockedHold, Pin, PinFinding, PinnedDiff, PinState, Review
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
 from patchctl.target import CandidateKind
@@ -449,6 +451,17 @@ def proof() -> Proof:
     return Proof(trees=(tree,), cells=cells, findings=(), untested=(problem,), warnings=(), errors=())
 
 
+def lock_reports() -> Iterator[Report]:
+    pin = Pin(id="first", revision=2, diffs=(PinnedDiff("vllm", "0.20.diff", DIGEST),), hold="why")
+    lock = Lock(pins=(pin, pin._replace(id="second", hold=None)), holds=(LockedHold(id="third", reason="out"),))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path="x", lock=lock, data=b"a", changed=True))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path=None, lock=lock, data=b"a"), alone="lock")
+    findings = tuple(PinFinding(pin, state, "why") for state in PinState)
+    extra = (Extra(id="more", hold=None), Extra(id="held", hold="why"))
+    review = Review(file="x", findings=findings, held=lock.holds, extra=extra, new=("fifth",))
+    yield Report(command="check", target=TARGET, review=review, digest=f"patchctl1:{DIGEST}")
+
+
 def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     problem = Problem(
         code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
@@ -517,6 +530,7 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        *lock_reports(),
         lint_report(),
         lint_report(proof()),
         lint_report(proof(), matrix=True),
@@ -556,6 +570,7 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("pin/state", PinState),
             ("lint_finding/severity", Grade),
             ("lint_tree/kind", CandidateKind),
             ("lint_place/kind", CandidateKind),
@@ -600,6 +615,7 @@ class TestTheSchema:
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.candidates"}
+        some_verbs |= {"#.lock", "#.digest"}
         audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -607,7 +623,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 14
+        assert [complaints(found) for found in documents()] == [[]] * 17
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, readers, upgraders, writers
+from patchctl.cli import auditors, authors, examiners, menders, pinning, readers, upgraders, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -26,6 +26,7 @@ authors.register(app)
 upgraders.register(app)
 writers.register(app)
 menders.register(app)
+pinning.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -69,6 +69,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
+    if any(it is not None for it in (report.review, report.locking, report.digest)):
+        from patchctl.render.lock import lock_document
+
+        found |= lock_document(report)
     if report.prospects:
         from patchctl.render.preflight_document import prospect_json
 

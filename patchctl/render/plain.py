@@ -91,6 +91,10 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.lint import lint_records
 
         yield from lint_records(report.lint)
+    if report.review is not None or report.locking is not None:
+        from patchctl.render.lock import lock_records
+
+        yield from lock_records(report)
 
 
 def _record(*fields: str) -> str:
