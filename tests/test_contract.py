@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from patchctl.errors import Outcome
 from patchctl.render.escape import visible
 from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, Done, on_a_terminal, patchctl, tree
+from tests.running import Desk, Done, killed_at, on_a_terminal, patchctl, tree
 from tests.sites import make_site, make_venv_layout
 from tests.small_wheels import make_wheel
 
@@ -37,18 +36,16 @@ def desk(tmp_path: Path) -> Desk:
 
 def open_journal(desk: Desk) -> None:
     """Kill an apply in the middle, so that its journal stays."""
-    script = (
-        "import os, signal, sys\n"
-        "def die(event, args):\n"
-        "    if event == 'os.rename' and str(args[1]).endswith('engine.py'):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "sys.addaudithook(die)\n"
-        "from patchctl.cli import main\n"
-        "main()\n"
-    )
-    arguments = ["apply", "--site", str(desk.site), "--registry", str(desk.registry)]
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL
+    killed_at(desk, "engine.py", "apply")
+
+
+def under_lock(desk: Desk, verb: str, *, open_first: bool = False) -> Done:
+    """Run ``verb`` under a lock of the desk as it is, with nothing applied."""
+    lock = str(desk.site.parent / "patchctl.lock")
+    assert desk.run("lock", "--output", lock).code == 0
+    if open_first:
+        open_journal(desk)
+    return desk.json(verb, "--locked", lock)
 
 
 def no_target(desk: Desk) -> Done:
@@ -252,6 +249,20 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "report, unfinished": (lambda desk: left_open(desk, "report"), 4),
     "report --format openvex": (lambda desk: desk.json("report", "--format", "openvex"), 0),
     "ps": (lambda desk: desk.json("ps"), 0),
+    "lock": (lambda desk: desk.json("lock", "--output", str(desk.site.parent / "patchctl.lock")), 0),
+    "lock, printed": (lambda desk: desk.json("lock", "--output", "-"), 0),
+    "lock, unfinished": (lambda desk: left_open(desk, "lock"), 4),
+    "lock, in the site": (lambda desk: desk.json("lock", "--output", str(desk.site / "x.lock")), 2),
+    "check --locked, no file": (lambda desk: desk.json("check", "--locked", str(desk.site.parent / "none")), 3),
+    "check --locked": (lambda desk: under_lock(desk, "check"), 1),
+    "check --locked, unfinished": (lambda desk: under_lock(desk, "check", open_first=True), 4),
+    "status --locked": (lambda desk: under_lock(desk, "status"), 0),
+    "apply --locked": (lambda desk: under_lock(desk, "apply"), 0),
+    "apply --locked with ids": (lambda desk: desk.json("apply", "a-low", "--locked", "x"), 2),
+    "status --digest": (lambda desk: desk.json("status", "--digest"), 0),
+    "status --oneline": (lambda desk: desk.json("status", "--oneline"), 0),
+    "check --expect": (lambda desk: desk.json("check", "--expect", "patchctl1:" + "0" * 64), 1),
+    "check --expect, no digest": (lambda desk: desk.json("check", "--expect", "x"), 2),
     "ps, unfinished": (lambda desk: left_open(desk, "ps"), 4),
     "apply --cache-user without purge": (lambda desk: desk.json("apply", "--cache-user", "root"), 2),
     "revert --keep-edits": (kept, 0),
@@ -294,7 +305,7 @@ def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name
     assert done.code == code
     assert complaints(done.document) == []
     assert done.document["exit_code"] == code
-    refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted"}
+    refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted", "check --expect"}
     refused = refused or name in {"report --into, no markers", "report --output, in the site"}
     assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
 

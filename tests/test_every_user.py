@@ -27,14 +27,29 @@ FILES = {"vllm/__init__.py": b"", ENGINE: BASE, LOST: BASE}
 
 pytestmark = pytest.mark.slow
 
-READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "report"]
+READERS = [
+    "status",
+    "check",
+    "list",
+    "show",
+    "verify",
+    "doctor",
+    "history",
+    "ps",
+    "lint",
+    "lock",
+    "preflight",
+    "report",
+]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
     "show": ["show", "a-low"],
+    "lock": ["lock", "--output", "-"],
     "revert": ["revert", "a-low"],
     "hold": ["hold", "b-high", "--reason", "x"],
     "unhold": ["unhold", "c-held"],
     "retire": ["retire", "a-low"],
+    "preflight": ["preflight", "{wheel}"],
     "restore": ["restore", LOST, "--from", "{wheel}"],
 }
 NOTHING_DUE = {"recover", "adopt"}

@@ -20,6 +20,7 @@ LINES = {
     "evidence": 3,
     "verdict": 4,
     "plan": 5,
+    "pins": 5,
     "lint": 5,
     "disk": 6,
     "registry": 7,

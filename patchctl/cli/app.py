@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, publishers, readers, writers
+from patchctl.cli import auditors, authors, examiners, menders, pinning, publishers, readers, upgraders, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -24,8 +24,10 @@ examiners.register(app)
 auditors.register(app)
 publishers.register(app)
 authors.register(app)
+upgraders.register(app)
 writers.register(app)
 menders.register(app)
+pinning.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -27,7 +27,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
-_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint"})
+_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight"})
 
 
 def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:
@@ -101,6 +101,11 @@ def _failed(report: Report) -> bool:
 
 
 def _answer(report: Report, *, colour: bool) -> None:
+    if report.alone:
+        from patchctl.render.alone import alone_on_stdout
+
+        _write_bytes(alone_on_stdout(report))
+        return
     if report.lint is not None and report.lint.page and report.lint.proof is not None:
         from patchctl.render.matrix import matrix_page
 
@@ -120,11 +125,16 @@ def _answer(report: Report, *, colour: bool) -> None:
     from patchctl.render.plain import as_plain
 
     _write(as_plain(report))
-    if planned and sys.stdout is not None:
+    if planned:
         from patchctl.render.diffs import edits_as_diff
 
+        _write_bytes(edits_as_diff(planned))
+
+
+def _write_bytes(data: bytes) -> None:
+    if sys.stdout is not None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(edits_as_diff(planned))
+        sys.stdout.buffer.write(data)
         sys.stdout.flush()
 
 

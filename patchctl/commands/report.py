@@ -18,9 +18,12 @@ if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.commands.describe import Publication
     from patchctl.commands.diagnosis import Diagnosis
     from patchctl.commands.lint import LintReport
+    from patchctl.commands.lock import LockWritten
+    from patchctl.commands.preflight import Prospect
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
+    from patchctl.pins import Review
 
 
 class Change(NamedTuple):
@@ -34,6 +37,7 @@ class Change(NamedTuple):
         adopted: ids that were in the files and are recorded now.
         reverted: ids taken out.
         retired: ids taken out because every fix is proven.
+        set_aside: ids taken out for an upgrade.
         held: ids whose hold was set.
         unheld: ids whose hold was taken back.
         edits: of the distribution's files, by path; patchctl's own state is not listed.
@@ -46,6 +50,7 @@ class Change(NamedTuple):
     adopted: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     unheld: tuple[str, ...] = ()
     edits: tuple[FileEdit, ...] = ()
@@ -113,8 +118,15 @@ class Report(NamedTuple):
         errors: what is wrong.
         verification: for ``verify``.
         diagnosis: for ``doctor``.
+        locking: for ``lock``.
+        review: with ``--locked``: the environment as the lock file sees it.
+        digest: of the environment, where it was asked for.
+        alone: what is to stand alone on standard output: ``digest``, ``lock`` (the file) or ``oneline``; empty: the
+            answer whole.
         lint: for ``lint``.
         publication: for ``report``.
+        steps: commands to run next, in this order, as a shell reads them.
+        prospects: for ``preflight``: every candidate, as they were given.
     """
 
     command: str
@@ -134,5 +146,11 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
+    locking: LockWritten | None = None
+    review: Review | None = None
+    digest: str | None = None
+    alone: str = ""
     lint: LintReport | None = None
     publication: Publication | None = None
+    steps: tuple[str, ...] = ()
+    prospects: tuple[Prospect, ...] = ()
