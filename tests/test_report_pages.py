@@ -117,6 +117,8 @@ class TestBanner:
         page = desk.run("report").out
         for title, entry in (("**not in**", "waiting"), ("**not in**", "misfit"), ("operator", "kept-out")):
             assert page.index(title) < page.index(f"(`{entry}`)")
+        assert "(`waiting`): apply\n" in page
+        assert "(`misfit`): port: vllm/d.py, hunk 1: its lines are not in the file\n" in page
         assert "the night shift does without" in page
         assert page.index("only avoided") < page.index("(`only-advice`)")
         assert "by-name" not in page

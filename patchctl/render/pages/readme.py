@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from patchctl.commands.describe import Described, Standing, may_go, receipt_of
 from patchctl.render.escape import markdown, markdown_code
 from patchctl.render.words import one_line
-from patchctl.verdict import Assessment
+from patchctl.verdict import Action, Assessment
 
 _MOST = 240
 """Characters of a reason that a banner has; the rest is in the registry."""
@@ -85,7 +85,9 @@ def _title(entry: Assessment) -> str:
 def _remark(entry: Assessment) -> str:
     if entry.case.hold is not None:
         return one_line(entry.case.hold.reason)
-    return one_line(entry.reason)
+    if entry.reason == entry.case.reason:
+        return entry.action.value  # why it is meant for this build is beside the point
+    return one_line(entry.reason if entry.action is Action.NONE else f"{entry.action.value}: {entry.reason}")
 
 
 def _short(text: str) -> str:
