@@ -361,6 +361,55 @@ class TestAfterwards:
         assert bare.json("status", "b-retires").patch("b-retires")["despite_fix"] is False
 
 
+class TestWords:
+    """What an operator reads is true where it stands, and every command named in it does what it says."""
+
+    def test_a_downgrade_is_called_one(self, desk: Desk) -> None:
+        upgrade(desk, {**OLD, INIT: b"# older"}, build="0.24.0")
+        assert reason(desk, "a-returns").startswith("lost by the downgrade from 0.25.1 to 0.24.0: ")
+
+    def test_another_label_is_neither_up_nor_down(self, desk: Desk) -> None:
+        upgrade(desk, NEW, build="0.25.1+das")
+        assert reason(desk, "b-retires").startswith("the change from 0.25.1 to 0.25.1+das brought the fix; ")
+
+    def test_what_is_held_and_proven_fixed_is_counted_and_told_to_be_freed_first(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        assert desk.run("hold", "b-retires", "--reason", "wait").code == 0
+        upgrade(desk)
+        assert reason(desk, "b-retires").endswith("patchctl unhold b-retires, and patchctl retire records it")
+        assert "1 held: b-retires" in desk.run("status").out
+        assert desk.run("retire", "b-retires").code == 1
+        assert desk.run("unhold", "b-retires").code == 0
+        assert reason(desk, "b-retires").endswith("x/y#1; patchctl retire records it")
+        assert desk.run("retire", "b-retires").code == 0
+
+    def test_what_is_held_in_and_comes_back_is_no_reason_for_a_warning(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("hold", "a-returns", "--reason", "wait").code == 0
+        assert desk.json("retire", "--for", wheel).document["warnings"] == []
+        upgrade(desk, {**NEW, ONE: b"other = 1\n"})
+        warned = [warning["code"] for warning in desk.json("status").document["warnings"]]
+        assert warned == ["held-not-in"]
+
+    def test_preflight_does_not_send_back_what_was_taken_out_for_the_upgrade(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        (found,) = desk.json("preflight", wheel).document["candidates"]
+        assert {about for patch in found["patches"] for about in patch["about"] if about.startswith("now: ")} == {
+            f"now: {ASIDE}"
+        }
+
+    def test_what_another_entry_replaces_is_not_said_to_come_back(self, desk: Desk, wheel: str) -> None:
+        assert desk.registry is not None
+        add_entry(desk.registry, "r-new", make_diff({ONE: (BASE, HIGH)}), replaces=["a-returns"])
+        notes = desk.json("retire", "--for", wheel).document["notes"]
+        assert "a-returns stays out after the upgrade: r-new takes its place" in notes
+
+    def test_a_recorded_entry_that_does_not_load_is_not_said_to_be_unknown(self, desk: Desk) -> None:
+        assert desk.registry is not None
+        (desk.registry / "vllm" / "a-returns" / "patch.toml").write_text("id =")
+        upgrade(desk, {**NEW, INIT: b"# newer"})
+        assert reason(desk, "a-returns").endswith(": its registry entry is broken")
+
+
 class TestUnprepared:
     """An installer over patched files: nobody said anything to patchctl before."""
 

@@ -9,7 +9,7 @@ from patchctl.build import BuildChange
 from patchctl.commands.forecast import Fate, Forecast, counted_fixes, largest_offset, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
-from patchctl.verdict import Assessment, FileFinding, Need, Verdict, misfit, states_words
+from patchctl.verdict import Assessment, FileFinding, Need, Verdict, aside_words, misfit, states_words
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
@@ -59,6 +59,10 @@ def about(found: Forecast) -> tuple[str, ...]:
 
 
 def _now_words(now: Assessment) -> str:
+    """How it stands now, without what to do about that: the upgrade comes first."""
+    receipt = now.case.receipt
+    if now.verdict is Verdict.LOST and receipt is not None and receipt.set_aside is not None:
+        return aside_words(receipt.set_aside)
     return f"{now.verdict.value}: {now.reason}" if now.verdict is not None else now.reason
 
 
