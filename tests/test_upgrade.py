@@ -582,6 +582,30 @@ class TestTheNextCommands:
         here = self.steps(desk, other, self.place(desk))
         assert here[1].endswith("vllm==0.26.0")
 
+    def test_bring_in_here_what_is_in_a_candidate_by_its_own_record(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        there = Desk(site=make_site(tmp_path / "there", NEW, build="0.26.0"), registry=desk.registry)
+        assert there.run("apply", "--all").code == 0
+        verbs = [step.split()[1] for step in self.steps(desk, str(there.site), self.place(desk))]
+        assert verbs == ["retire", "-m", "-r", "apply", "retire", "check"]
+
+    def test_bring_in_here_what_somebody_put_into_a_candidate_by_hand(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        site = make_site(tmp_path / "there", NEW, build="0.26.0")
+        (site / ONE).write_bytes(NEWER.replace(b"line_5 = 1\n", b"line_5 = 5\n"))
+        (site / ADDED).write_bytes(b"added = 1\n")
+        verbs = [step.split()[1] for step in self.steps(desk, str(site), self.place(desk))]
+        assert verbs == ["retire", "-m", "-r", "apply", "retire", "check"]
+
+    def test_of_a_move_adopt_what_somebody_put_in_over_there(self, desk: Desk, wheel: str, tmp_path: Path) -> None:
+        site = make_environment(tmp_path / "other", Path(wheel))
+        (site / ONE).write_bytes(NEWER.replace(b"line_5 = 1\n", b"line_5 = 5\n"))
+        other = str(tmp_path / "other")
+        steps = self.steps(desk, other, self.place(desk), moving=True)
+        assert steps[0] == f"patchctl adopt a-returns --python {other} --registry {desk.registry}"
+        for step in steps:
+            assert patchctl(*[word for word in shlex.split(step)[1:] if word != "--allow-base"]).code == 0
+
 
 def run_steps(steps: list[str], env: Mapping[str, str]) -> None:
     """Run commands as a user would; ``patchctl`` is the one under test."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from patchctl.build import MatchRule
 from patchctl.commands.judging import Scene
 from patchctl.commands.moves import Moved
+from patchctl.commands.stack import distributions_of
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.match import Fit
 from patchctl.model import FileEdit, FixRole
@@ -128,7 +129,7 @@ def forecast(now: Scene, there: Scene, brought: Collection[str], displaced: Coll
     for id_ in _ids(now, there):
         here, then = now.find(id_), there.find(id_)
         if _concerns(here, then):
-            stays = then is not None and id_ not in displaced and not _names(then) & set(brought)
+            stays = then is not None and id_ not in displaced and not distributions_of(then) & set(brought)
             found.append(_forecast(id_, here, then, there, stays=stays))
     by_id = {one.id: one for one in found}
     return tuple(_with_replacement(one, by_id) for one in found)
@@ -159,7 +160,7 @@ def _forecast(id_: str, now: Assessment | None, there: Assessment | None, scene:
 
 def _fate(found: Assessment, there: Scene, *, stays: bool) -> tuple[Fate, str | None]:
     """What becomes of a patch, and why, where only this table knows it."""
-    names = _names(found)
+    names = distributions_of(found)
     if not names & set(there.target.distributions):
         return Fate.NOT_CONCERNED, f"{' and '.join(sorted(names))} will not be installed there"
     if stays:
@@ -190,11 +191,6 @@ def _fate_by_fit(found: Assessment) -> Fate:
     if found.action is not Action.APPLY and found.need is not Need.OPTIONAL:
         return Fate.BLOCKED
     return Fate.APPLIES if largest_offset(found) is None else Fate.APPLIES_WITH_OFFSET
-
-
-def _names(found: Assessment) -> set[str]:
-    named = set(found.case.patch.distributions) if found.case.patch is not None else set()
-    return named | {diff.distribution for diff in found.case.recorded}
 
 
 def _protection(fate: Fate, now: Assessment | None, there: Assessment) -> Protection:
