@@ -267,6 +267,19 @@ class TestMoves:
             {"path": ONE, "symbol": None, "paths": ["vllm/sub/one.py"], "more": 0, "fits": [], "alike": []}
         ]
 
+    def test_of_a_rename_the_old_name_is_missed_and_sought(self, desk: Desk, tmp_path: Path) -> None:
+        assert desk.registry is not None
+        diff = f"diff --git a/{ONE} b/vllm/new.py\nrename from {ONE}\nrename to vllm/new.py\n".encode()
+        add_entry(desk.registry, "a-move", diff)
+        assert desk.run("apply").code == 0
+        entry = only(looked(desk, newer(tmp_path / "w", {ONE: None, "vllm/sub/one.py": BASE}), code=1))
+        assert words(entry) == ("vanishes", "lost", None)
+        assert [(moved["path"], moved["paths"]) for moved in entry["moved"]] == [(ONE, ["vllm/sub/one.py"])]
+        assert entry["about"] == [
+            f"vllm/new.py: {ONE}, which is to be renamed to it, is not there",
+            "a file of the name one.py is in vllm/sub/one.py",
+        ]
+
     def test_a_function_that_left_its_file_is_found(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-two", {TWO: FIXED})
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: b"import os\n", NEW: RUNNER}), code=1))

@@ -48,7 +48,7 @@ class Moved(NamedTuple):
     """Code that is not where a diff looks for it.
 
     Attributes:
-        path: the file that the diff changes: POSIX, relative to the site.
+        path: the file that the diff changes: POSIX, relative to the site; of a rename the old name.
         symbol: dotted name of the class or function that its hunks change; None: the file itself is gone.
         paths: other files of the distribution that define it, or have the file's name; the first ten. Empty: none.
         more: how many were found beyond these.
@@ -73,6 +73,11 @@ class _Sought(NamedTuple):
     lines: frozenset[bytes]
     gone: bool
 
+    @property
+    def path(self) -> str:
+        """The file whose code is sought; of a rename the one that is to be renamed."""
+        return self.diff.paths[0]
+
 
 def moved_code(now: Scene, found: Iterable[Assessment], there: Tree) -> dict[str, tuple[Moved, ...]]:
     """Return entry -> what is not where its diff looks for it, with one search a distribution.
@@ -90,7 +95,7 @@ def moved_code(now: Scene, found: Iterable[Assessment], there: Tree) -> dict[str
     for name, distribution in there.target.distributions.items():
         mine = [one for one in sought if one.distribution == name]
         words = {word for one in mine for symbol in one.symbols for word in symbol}
-        basenames = {_basename(one.diff.path) for one in mine if one.gone}
+        basenames = {_basename(one.path) for one in mine if one.gone}
         hits = there.search(distribution, words, basenames) if words or basenames else {}
         found_by_name = [tuple(_found(one, hits, there)) for one in mine]
         nowhere = [one for one, named in zip(mine, found_by_name, strict=True) if not any(it.paths for it in named)]
@@ -110,7 +115,7 @@ def _alike(sought: Sequence[_Sought], distribution: Distribution, there: Tree) -
             lines = set(map(bytes.strip, file.data.split(b"\n"))) if file is not None else set()
             for one, alike in found.items():
                 equal = len(one.lines & lines)
-                if 2 * equal > len(one.lines) and path != one.diff.path:
+                if 2 * equal > len(one.lines) and path != one.path:
                     alike.append(Alike(path=path, equal=equal, size=len(one.lines)))
     return {one: _nearest(alike) for one, alike in found.items()}
 
@@ -218,7 +223,7 @@ def _name(heading: bytes) -> str | None:
 
 def _found(sought: _Sought, hits: Mapping[str, tuple[str, ...]], there: Tree) -> Iterator[Moved]:
     if sought.gone:
-        yield _moved(sought, None, hits.get(_basename(sought.diff.path), ()), there)
+        yield _moved(sought, None, hits.get(_basename(sought.path), ()), there)
     for symbol in sought.symbols:
         yield _moved(sought, ".".join(symbol), _definers(symbol, hits), there)
 
@@ -233,7 +238,7 @@ def _definers(symbol: Sequence[str], hits: Mapping[str, tuple[str, ...]]) -> Col
 
 
 def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: Tree) -> Moved:
-    others = [path for path in paths if path != sought.diff.path]
+    others = [path for path in paths if path != sought.path]
     fits: tuple[str, ...] = ()
     if sought.diff.kind is ChangeKind.MODIFY and others:
         read = there.read(others[:_TRIED]).files
@@ -243,7 +248,7 @@ def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: T
             if file is not None and judge_fit(sought.diff, file.data).fit is Fit.APPLICABLE
         )
     return Moved(
-        path=sought.diff.path,
+        path=sought.path,
         symbol=symbol,
         paths=tuple(others[:LISTED]),
         more=max(0, len(others) - LISTED),

@@ -160,7 +160,7 @@ def misfit(found: Assessment) -> str | None:
         if file.fit is Fit.PARTIAL and file.meeting is not None:
             report = file.meeting.report
             return f"{file.path}: {_MODES[report.mode]}{states_words(report.hunks)}"
-        words = misfit_words(file.reason, file.hunks)
+        words = misfit_words(file.reason, file.hunks, file.old_path)
         if words is not None:
             return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
         if file.fit is Fit.UNDECIDED:
