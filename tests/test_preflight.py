@@ -154,6 +154,19 @@ class TestFates:
         lost = f"it is in now, and will be out there: {ONE}, hunk 1: its lines are not in the file"
         assert entry["about"] == ["held: on trial", lost]
 
+    def test_what_is_in_by_hand_alone_is_lost_unless_somebody_records_it(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-low", {ONE: LOW}, default=False)
+        (desk.site / ONE).write_bytes(LOW)
+        wheel = newer(tmp_path / "w")
+        entry = only(looked(desk, wheel, code=1))
+        assert words(entry) == ("applies", "lost", None)
+        assert entry["about"] == [
+            "now: in the files, but nobody recorded it: patchctl adopt a-low, and it counts as applied"
+        ]
+        assert desk.run("adopt", "a-low").code == 0
+        entry = only(looked(desk, wheel))
+        assert (words(entry), entry["about"]) == (("applies", "patch", None), [])
+
     def test_what_is_held_out_stays_out(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW}, fixes=[FIX])
         assert desk.run("hold", "a-low", "--reason", "never").code == 0

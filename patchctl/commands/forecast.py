@@ -117,7 +117,8 @@ _WORST_FIRST = (
 def forecast(now: Scene, there: Scene, brought: Collection[str], displaced: Collection[str]) -> tuple[Forecast, ...]:
     """Return what becomes of every entry that is applied, wanted or held, now or there, in registry order.
 
-    So does one that matches no build there while its diff fits: a check would fail for it.
+    So does one that somebody brought in by hand, and one that matches no build there while its diff fits: a check would
+    fail for it.
 
     Args:
         now: the environment.
@@ -146,7 +147,12 @@ def _concerns(now: Assessment | None, there: Assessment | None) -> bool:
     known = [found for found in (now, there) if found is not None]
     if any(found.case.receipt is not None or found.need in {Need.WANTED, Need.HELD} for found in known):
         return True
-    return there is not None and there.need is Need.UNKNOWN_BUILD
+    return (now is not None and by_hand(now)) or (there is not None and there.need is Need.UNKNOWN_BUILD)
+
+
+def by_hand(now: Assessment) -> bool:
+    """Return whether a change that somebody made without a record is in the files, for a build that the entry names."""
+    return now.verdict is Verdict.PRESENT and now.need is not Need.FIXED and now.case.rule is not MatchRule.NONE
 
 
 def _forecast(id_: str, now: Assessment | None, there: Assessment | None, scene: Scene, *, stays: bool) -> Forecast:
@@ -198,7 +204,8 @@ def _protection(fate: Fate, now: Assessment | None, there: Assessment) -> Protec
         return Protection.UPSTREAM
     if fate is Fate.UNTOUCHED:
         return Protection.PATCH if now is not None and now.verdict is Verdict.APPLIED else Protection.NONE
-    if fate in STUCK:
+    if fate in STUCK or (now is not None and by_hand(now) and there.need is Need.OPTIONAL):
+        # what is optional comes back only where a record says that it was in
         return Protection.LOST
     return Protection.PATCH if fate in PATCHED and there.need is not Need.OPTIONAL else Protection.NONE
 

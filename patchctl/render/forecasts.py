@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from patchctl.build import BuildChange
-from patchctl.commands.forecast import Fate, Forecast, counted_fixes, largest_offset, worst_fix
+from patchctl.commands.forecast import Fate, Forecast, by_hand, counted_fixes, largest_offset, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.verdict import Assessment, FileFinding, Need, Verdict, aside_words, misfit, states_words
@@ -55,6 +55,8 @@ def about(found: Forecast) -> tuple[str, ...]:
         and found.fate is not Fate.UNTOUCHED
     ):
         said.append(f"now: {_now_words(found.now)}")
+    elif found.now is not None and by_hand(found.now) and found.fate is not Fate.UNTOUCHED:
+        said.append(f"now: in the files, but nobody recorded it: patchctl adopt {found.id}, and it counts as applied")
     return tuple(said)
 
 
