@@ -50,9 +50,11 @@ class Moved(NamedTuple):
     Attributes:
         path: the file that the diff changes: POSIX, relative to the site; of a rename the old name.
         symbol: dotted name of the class or function that its hunks change; None: the file itself is gone.
-        paths: other files of the distribution that define it, or have the file's name; the first ten. Empty: none.
+        paths: other files of the distribution that define that, or have the file's name; the first ten. Empty: none.
         more: how many were found beyond these.
         fits: those of them that the file's part of the diff would fit as it is.
+        defined: what ``paths`` define: the symbol, or the outermost or innermost of its names, where they have no more
+            of it; None: the file itself is gone, or nothing was found.
         alike: where no name leads anywhere: the files that have most of the lines which the hunks expect, at most
             three.
     """
@@ -62,6 +64,7 @@ class Moved(NamedTuple):
     paths: tuple[str, ...]
     more: int = 0
     fits: tuple[str, ...] = ()
+    defined: str | None = None
     alike: tuple[Alike, ...] = ()
 
 
@@ -223,21 +226,26 @@ def _name(heading: bytes) -> str | None:
 
 def _found(sought: _Sought, hits: Mapping[str, tuple[str, ...]], there: Tree) -> Iterator[Moved]:
     if sought.gone:
-        yield _moved(sought, None, hits.get(_basename(sought.path), ()), there)
+        yield _moved(sought, hits.get(_basename(sought.path), ()), there)
     for symbol in sought.symbols:
-        yield _moved(sought, ".".join(symbol), _definers(symbol, hits), there)
+        defined, paths = _definers(symbol, hits)
+        yield _moved(sought, paths, there, ".".join(symbol), defined)
 
 
-def _definers(symbol: Sequence[str], hits: Mapping[str, tuple[str, ...]]) -> Collection[str]:
-    """The files that define all of the names, else the outermost, else the innermost if few do."""
+def _definers(symbol: Sequence[str], hits: Mapping[str, tuple[str, ...]]) -> tuple[str, Collection[str]]:
+    """What is defined, and in which files: all of the names, else the outermost, else the innermost if few do."""
     sets = [hits.get(name, ()) for name in symbol]
     whole = [path for path in sets[0] if all(path in paths for paths in sets)]
-    if whole or sets[0]:
-        return whole or sets[0]
-    return sets[-1] if len(sets[-1]) <= _TELLING else ()
+    if whole:
+        return ".".join(symbol), whole
+    if sets[0]:
+        return symbol[0], sets[0]
+    return symbol[-1], sets[-1] if len(sets[-1]) <= _TELLING else ()
 
 
-def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: Tree) -> Moved:
+def _moved(
+    sought: _Sought, paths: Collection[str], there: Tree, symbol: str | None = None, defined: str | None = None
+) -> Moved:
     others = [path for path in paths if path != sought.path]
     fits: tuple[str, ...] = ()
     if sought.diff.kind is ChangeKind.MODIFY and others:
@@ -250,6 +258,7 @@ def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: T
     return Moved(
         path=sought.path,
         symbol=symbol,
+        defined=defined if others else None,
         paths=tuple(others[:LISTED]),
         more=max(0, len(others) - LISTED),
         fits=fits,

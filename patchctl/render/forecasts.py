@@ -152,7 +152,7 @@ def _moved_words(path: str, moved: Sequence[Moved]) -> Iterator[str]:
     for one in named:
         more = f" and {one.more} more" if one.more else ""
         fits = f"; the diff would fit {', '.join(one.fits)}" if one.fits else ""
-        what = f"a file of the name {path.rpartition('/')[2]}" if one.symbol is None else one.symbol
+        what = f"a file of the name {path.rpartition('/')[2]}" if one.defined is None else one.defined
         yield f"{what} is in {', '.join(one.paths)}{more}{fits}"
     alike = [it for one in moved for it in one.alike]
     if alike:
