@@ -559,6 +559,14 @@ class TestTheNextCommands:
         assert again[1] == f"uv pip install --reinstall --no-deps --target {desk.site} {same}"
         assert not any(step.startswith("patchctl retire") for step in again[1:])
 
+    def test_use_another_pip_where_the_environment_has_none(self, bare: Desk, wheel: str, tmp_path: Path) -> None:
+        site = make_environment(tmp_path / "env", make_wheel(tmp_path, list(OLD.items())))
+        place = self.place(bare, site=str(site))
+        python = f"{tmp_path}/env/bin/python"
+        assert f"python3 -m pip --python {python} install {wheel}" in self.steps(bare, wheel, place)
+        (site / "pip").mkdir()
+        assert f"{python} -m pip install {wheel}" in self.steps(bare, wheel, place)
+
     def test_do_not_repeat_what_a_variable_says(self, desk: Desk, wheel: str) -> None:
         place = self.place(desk, origin="PATCHCTL_SITE", environ={"PATCHCTL_REGISTRY": str(desk.registry)})
         assert self.steps(desk, wheel, place)[-1] == "patchctl check"

@@ -11,8 +11,11 @@ from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
 from patchctl.commands.stack import distributions_of
 from patchctl.commands.upcoming import Upcoming
+from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
+from patchctl.target.kinds import kind_of
+from patchctl.target.layout import environment_of
 from patchctl.target.oracle import prefix_of
 from patchctl.verdict import Action, Assessment, Verdict
 
@@ -122,11 +125,23 @@ def _install(
         where = ("--python", python) if python is not None else ("--target", target.site)
         return [("uv", "pip", "install", *again, *where, *what)]
     if python is not None:
-        return [(python, "-m", "pip", "install", *again, *what)]
+        return [(*_pip(python), "install", *again, *what)]
     # pip replaces packages in a --target directory, but not the metadata of another version.
     left = [f"{target.site}/{now.info}" for now, then in known if now.info != then.info]
     install = ("python3", "-m", "pip", "install", *again, "--upgrade", "--target", target.site, *what)
     return [install, *([("rm", "-r", *left)] if left else [])]
+
+
+def _pip(python: str) -> tuple[str, ...]:
+    """The environment's own pip; where a virtual environment has none, another one that works on it (pip 22.3)."""
+    try:
+        found = environment_of(python, origin="", environ={})
+    except TargetError:
+        return python, "-m", "pip"
+    has_pip = any(Path(f"{site}/pip").is_dir() for site in (*found.sites, *found.base))
+    if has_pip or kind_of(found) != "venv":
+        return python, "-m", "pip"
+    return "python3", "-m", "pip", "--python", python
 
 
 def _beside(site: str) -> str | None:
