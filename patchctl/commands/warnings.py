@@ -92,7 +92,8 @@ def _of_entry(found: Assessment) -> Iterator[Problem]:
             message = f"{found.id}: {finding.fix.ref} is claimed for this version, but these files do not contain it"
             yield Problem(code="claim-contradicted", message=message, patch=found.id)
     yield from _silent_change(found)
-    was_in = found.case.receipt is not None
+    # what was set aside and is to come back is as the operator left it
+    was_in = found.case.receipt is not None and found.action is not Action.APPLY
     if found.need is Need.HELD and was_in and found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
         message = f"{found.id} is held, but its files are not as they were when it was applied: {found.reason}"
         yield Problem(code="held-not-in", message=message, patch=found.id)

@@ -6,7 +6,7 @@ from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
 from patchctl.patch import Avoid
-from patchctl.verdict import DUE, Action, Assessment, Need
+from patchctl.verdict import DUE, Action, Assessment
 
 FIX_WORDS = {
     "absent": "not in this build",
@@ -46,7 +46,7 @@ def summary(report: Report) -> tuple[str, ...]:
 
         return lock_summary(report.review)
     due = [found for found in report.assessments if found.action in DUE]
-    held = [found for found in report.assessments if found.need is Need.HELD]
+    held = [found for found in report.assessments if found.case.hold is not None]
     retire = [found for found in report.assessments if found.action is Action.RETIRE]
     lines = []
     if due:

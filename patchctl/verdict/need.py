@@ -160,7 +160,7 @@ def misfit(found: Assessment) -> str | None:
         if file.fit is Fit.PARTIAL and file.meeting is not None:
             report = file.meeting.report
             return f"{file.path}: {_MODES[report.mode]}{states_words(report.hunks)}"
-        words = misfit_words(file.reason, file.hunks)
+        words = misfit_words(file.reason, file.hunks, file.old_path)
         if words is not None:
             return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
         if file.fit is Fit.UNDECIDED:
@@ -243,5 +243,7 @@ def _fixed_reason(found: Assessment) -> str:
         retired = retired_words(found)
         return f"{retired}; {said}" if retired is not None else said
     if found.verdict is Verdict.LOST and found.case.rebuilt:
-        return f"{upgrade_words(found.case)} brought the fix; {said}; patchctl retire records it"
+        held = found.case.hold is not None
+        then = f"patchctl unhold {found.id}, and patchctl retire records it" if held else "patchctl retire records it"
+        return f"{upgrade_words(found.case)} brought the fix; {said}; {then}"
     return said
