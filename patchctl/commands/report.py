@@ -16,6 +16,7 @@ from patchctl.verdict import Assessment
 if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.caches import Purge
     from patchctl.commands.diagnosis import Diagnosis
+    from patchctl.commands.hits import Incidence
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
@@ -111,6 +112,7 @@ class Report(NamedTuple):
         errors: what is wrong.
         verification: for ``verify``.
         diagnosis: for ``doctor``.
+        hits: for ``hits``.
     """
 
     command: str
@@ -130,3 +132,4 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
+    hits: Incidence | None = None
