@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, examiners, menders, readers, writers
+from patchctl.cli import auditors, examiners, menders, observers, readers, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -22,6 +22,7 @@ app = typer.Typer(
 readers.register(app)
 examiners.register(app)
 auditors.register(app)
+observers.register(app)
 writers.register(app)
 menders.register(app)
 

@@ -44,7 +44,7 @@ def verify(
             options = "--dry-run, --wait and --allow-base"
             message = f"{options} are for --baseline and --drop-baseline: verify alone writes nothing"
             raise UsageError("nothing-written", message)
-        with _bar(common, "verifying") as progress:
+        with bar(common, "verifying") as progress:
             if not (baseline or drop_baseline):
                 from patchctl.commands.verify import verify as look
 
@@ -90,7 +90,7 @@ def doctor(
 
 
 @contextmanager
-def _bar(common: Common, label: str) -> Iterator[Callable[[int, int], None]]:
+def bar(common: Common, label: str) -> Iterator[Callable[[int, int], None]]:
     """Yield what shows progress: a bar where a person looks at standard error, otherwise nothing."""
     if common.json or common.quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done, _all: None
@@ -98,5 +98,5 @@ def _bar(common: Common, label: str) -> Iterator[Callable[[int, int], None]]:
     from patchctl.render.progress import Bar
 
     colour = not (common.no_color or os.environ.get("PATCHCTL_NO_COLOR"))
-    with Bar(sys.stderr, label, colour=colour) as bar:
-        yield bar.show
+    with Bar(sys.stderr, label, colour=colour) as drawn:
+        yield drawn.show

@@ -6,6 +6,7 @@ is a signal, ``access`` counts requests, ``tally`` counts in constant memory, ``
 ``civil`` knows dates. Opening, decompressing and following logs is not here.
 """
 
+from patchctl.signals.civil import date_of
 from patchctl.signals.headers import HeaderForm
 from patchctl.signals.literal import required_literal
 from patchctl.signals.scanning import Scanner, Wanted
@@ -24,5 +25,6 @@ __all__ = [
     "Tally",
     "Wanted",
     "Watch",
+    "date_of",
     "required_literal",
 ]

@@ -17,12 +17,12 @@ _PATHS = (
     rb"/(?:v[12]/(?:chat/completions|completions|responses|messages|embeddings|score|rerank|audio/[a-z]+)"
     rb"|generate|inference/v1/generate|invocations|pooling|classify|embed|score|rerank)"
 )
-_REQUEST = rb'- "POST ' + _PATHS + rb'(?:\?[^ "\n]{0,8192})? HTTP/[0-9.]{1,3}" [1-5][0-9]{2}'
+_REQUEST = rb'- "POST (' + _PATHS + rb')(?:\?[^ "\n]{0,8192})? HTTP/[0-9.]{1,3}" [1-5][0-9]{2}'
 _CLIENT = rb"[^ \n]{1,255} "
 _HEAD = rb"(?:\([A-Za-z][\w.:-]{0,80} pid=\d{1,10}(?:,[^()\n]{0,100})?\) ){0,3}INFO: {1,8}"
 _LINE = re.compile(rb"(" + _HEAD + rb")" + _CLIENT + _REQUEST)
 _JSON_MESSAGE = re.compile(_CLIENT + _REQUEST)
-_MOST_HEADS = 8
+_MOST_PAIRS = 8
 
 
 def is_request(text: bytes) -> bool:
@@ -38,15 +38,16 @@ def is_request(text: bytes) -> bool:
 class RequestCounter:
     """Counts the access lines of one log without an envelope, whole blocks at a time.
 
-    Nearly every access line of a log begins with the same bytes up to the client's address. Those beginnings are
-    learned, and then one regular expression that starts with them counts a block. Where the mark occurs more often
-    than that found, the lines are looked at one by one; so the count is the same, whatever was learned.
+    Nearly every access line of a log begins with the same bytes up to the client's address and asks for the same path.
+    Those pairs are learned, and a regular expression that is little more than their text counts a block. Where the mark
+    occurs more often than that found, the lines are looked at one by one; so the count is the same, whatever was
+    learned.
     """
 
-    __slots__ = ("_heads",)
+    __slots__ = ("_pairs",)
 
     def __init__(self) -> None:
-        self._heads: dict[bytes, re.Pattern[bytes]] = {}
+        self._pairs: dict[tuple[bytes, bytes], re.Pattern[bytes]] = {}
 
     def count(self, data: bytes, start: int, end: int) -> int:
         """Return the access lines that count in ``data[start:end]``, which are whole lines.
@@ -57,7 +58,7 @@ class RequestCounter:
         if first < 0:
             return 0
         before = max(start - 1, 0)
-        found = sum(len(pattern.findall(data, before, end)) for pattern in self._heads.values())
+        found = sum(len(pattern.findall(data, before, end)) for pattern in self._pairs.values())
         if found and found == data.count(MARK, start, end):
             return found
         return self._one_by_one(data, first, start, end)
@@ -71,13 +72,13 @@ class RequestCounter:
             line = _LINE.match(data, begin, line_end)
             if line is not None:
                 found += 1
-                self._learn(line[1])
+                self._learn(line[1], line[2])
             elif data[begin : begin + 1] in {b"{", b"\x1b"}:
                 found += is_request(data[begin:line_end])
             at = data.find(MARK, line_end, end)
         return found
 
-    def _learn(self, head: bytes) -> None:
-        if head not in self._heads and len(self._heads) < _MOST_HEADS:
-            # The empty group keeps the matches from being copied.
-            self._heads[head] = re.compile(rb"\n" + re.escape(head) + _CLIENT + _REQUEST + rb"()")
+    def _learn(self, head: bytes, path: bytes) -> None:
+        if (head, path) not in self._pairs and len(self._pairs) < _MOST_PAIRS:
+            text = rb"\n" + re.escape(head) + rb'[^ \n]+ - "POST ' + re.escape(path) + rb' HTTP/[0-9.]+" [1-5]()'
+            self._pairs[head, path] = re.compile(text)  # the empty group keeps the matches from being copied

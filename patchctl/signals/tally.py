@@ -19,6 +19,7 @@ UNTOLD = "-"
 _MOST_KINDS = 20
 _MOST_INSTANCES = 200
 _MOST_WRITERS = 50
+_MOST_CELLS = 500
 _MOST_RANKS = 1024
 _MOST_NUMBERS = 8
 _MOST_HOURS = 20_000
@@ -56,6 +57,7 @@ class _EntryTally:
         self.lines = self.undated = self.single = 0
         self.kinds: dict[str, int] = {}
         self.instances: dict[str, int] = {}
+        self.cells: dict[tuple[str, str], int] = {}
         self.writers: dict[str, int] = {}
         self.ranks: dict[str, int] = {}
         self.hours: dict[int, int] = {}
@@ -68,9 +70,11 @@ class _EntryTally:
 
     def add(self, hit: Hit) -> None:
         self.lines += 1
-        _count(self.instances, hit.instance, _MOST_INSTANCES)
+        instance = _count(self.instances, hit.instance, _MOST_INSTANCES)
+        kind = self._add_groups(hit)
+        cell = (kind, instance) if (kind, instance) in self.cells or len(self.cells) < _MOST_CELLS else (OTHER, OTHER)
+        self.cells[cell] = self.cells.get(cell, 0) + 1
         self._add_writer(hit.process)
-        self._add_groups(hit)
         if hit.stamp is None:
             self.undated += 1
             return
@@ -93,7 +97,8 @@ class _EntryTally:
         elif name.startswith(_ONE_A_MODEL):
             self.single += 1
 
-    def _add_groups(self, hit: Hit) -> None:
+    def _add_groups(self, hit: Hit) -> str:
+        """Count what the groups hold; return the kind."""
         pair: list[tuple[str, int]] = []
         words: list[str] = []
         for name, value in hit.groups.items():
@@ -103,14 +108,15 @@ class _EntryTally:
             else:
                 words.append(name)
         kind = "kind" if "kind" in hit.groups else words[0] if words else None
-        if kind is not None:
-            self.kind_group = self.kind_group or kind
-            _count(self.kinds, hit.groups[kind], _MOST_KINDS)
         if len(pair) == _PAIR:
             names, values = zip(*pair, strict=True)
             found = Mismatch(names=names, values=values, stamp=hit.stamp)
             if self.mismatch is None or abs(found.difference) > abs(self.mismatch.difference):
                 self.mismatch = found
+        if kind is None:
+            return UNTOLD
+        self.kind_group = self.kind_group or kind
+        return _count(self.kinds, hit.groups[kind], _MOST_KINDS)
 
     def _add_number(self, name: str, value: int) -> None:
         known = self.numbers.get(name)
@@ -136,6 +142,7 @@ class _EntryTally:
             kinds=_most_first(self.kinds),
             kind_group=self.kind_group,
             instances=_most_first(self.instances),
+            cells=tuple((kind, instance, lines) for (kind, instance), lines in sorted(self.cells.items())),
             writers=_most_first(self.writers),
             hours=tuple(sorted(self.hours.items())),
             undated=self.undated,
@@ -200,11 +207,13 @@ class Tally:
         )
 
 
-def _count(table: dict[str, int], label: str, most: int, count: int = 1) -> None:
+def _count(table: dict[str, int], label: str, most: int, count: int = 1) -> str:
+    """Add to the count of ``label``; return the label under which it went."""
     label = label[:_LONGEST_LABEL]
     if label not in table and len(table) >= most:
         label = OTHER
     table[label] = table.get(label, 0) + count
+    return label
 
 
 def _most_first(table: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

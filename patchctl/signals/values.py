@@ -126,6 +126,7 @@ class EntryCount(NamedTuple):
         kinds: what the lines say of themselves -> lines, most first; empty: nothing.
         kind_group: the group of the pattern that gives the kinds.
         instances: instance -> lines, most first.
+        cells: kind, instance and lines, ``-`` for a kind where there is none.
         writers: process name, without numbers of ranks -> lines.
         hours: hours since 1970 -> lines, in order.
         undated: lines without a time.
@@ -146,6 +147,7 @@ class EntryCount(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     kind_group: str | None
     instances: tuple[tuple[str, int], ...]
+    cells: tuple[tuple[str, str, int], ...]
     writers: tuple[tuple[str, int], ...]
     hours: tuple[tuple[int, int], ...]
     undated: int
