@@ -5,8 +5,8 @@ vLLM's own prefix comes right before it, from a source file that the entry's dif
 message. A message of several lines has the prefix before each of them; the later ones are told by
 
 - the line before, of the same prefix to the last character, which ends in a carriage return;
-- or, where a carriage return did not survive, by a line of that prefix whose message is not the signal: one place in
-  the source, in one second, writes one kind of message.
+- or, where a carriage return did not survive, by a line of that prefix whose message begins otherwise: one place in the
+  source writes one kind of message.
 
 What no reader of text can tell: a whole forged line that some process prints raw, without a logger.
 """
@@ -25,6 +25,8 @@ Search: TypeAlias = Callable[[str, str], "tuple[bool, Mapping[str, str] | None]"
 
 _LINES_BACK = 16
 _TRIES = 4
+_SAME = 8
+"""Bytes with which the messages of one place in the source begin alike: what it fills in comes later."""
 _FURTHEST = 32_768
 """Bytes before a line in which the line that it may continue is looked for."""
 
@@ -107,20 +109,18 @@ class Judge:
             return Verdict(groups=None, why="no-prefix"), None
         if watch.files and header.file not in watch.files:
             return Verdict(groups=None, why="other-source"), header
-        answered, groups = self._match(watch, header)
+        text = header.message.decode("utf-8", "surrogateescape")
+        answered, groups = self._search(watch.pattern, text)
         if not answered:
             return Verdict(groups=None, why="too-slow"), header
         if groups is None:
             return Verdict(groups=None, why="not-at-start"), header
-        if self._continues(watch, line, header, past):
+        if self._continues(line, header, past):
             self._continued = header.raw
             return Verdict(groups=None, why="continuation"), header
         return Verdict(groups=groups), header
 
-    def _match(self, watch: Watch, header: Header) -> tuple[bool, Mapping[str, str] | None]:
-        return self._search(watch.pattern, header.message.decode("utf-8", "surrogateescape"))
-
-    def _continues(self, watch: Watch, line: Line, header: Header, past: Past) -> bool:
+    def _continues(self, line: Line, header: Header, past: Past) -> bool:
         before = past.line_before(line.stream)
         if before is not None and before.partial:
             return True
@@ -136,5 +136,4 @@ class Judge:
         earlier, its_header = found
         if earlier.text.endswith(b"\r") or header.raw == self._continued:
             return True
-        answered, groups = self._match(watch, its_header)
-        return answered and groups is None
+        return its_header.message[:_SAME] != header.message[:_SAME]

@@ -164,6 +164,8 @@ class Scanner:
             if number >= 0:
                 self._tally.pass_over(number, "no-prefix")
             return
+        if self._envelope is Envelope.JOURNAL_JSON and number >= 0 and not self._has_text(number, line):
+            return  # it was only a list of bytes, which might have had the text
         past = Past(self._data, begin, self._envelope or Envelope.PLAIN, self._latest)
         if self._envelope is Envelope.CRI:
             before = past.line_before(line.stream)
@@ -171,12 +173,15 @@ class Scanner:
                 return  # judged when its pieces are joined
         self._judge_line(number, line, past)
 
+    def _has_text(self, number: int, line: Line) -> bool:
+        return self._wanted.watches[number].literal in line.text
+
     def _judge_all(self, line: Line, begin: int) -> None:
         past = Past(self._data, begin, Envelope.CRI, self._latest)
         if self._wanted.by == "port" and _PORT_MARK in line.text:
             self._judge_line(_PORT_NUMBER, line, past)
-        for number, watch in enumerate(self._wanted.watches):
-            if line.text and watch.literal in line.text:
+        for number in range(len(self._wanted.watches)):
+            if line.text and self._has_text(number, line):
                 self._judge_line(number, line, past)
 
     def _judge_line(self, number: int, line: Line, past: Past) -> None:
@@ -260,8 +265,8 @@ class Scanner:
             past = Past(before, len(before), Envelope.PLAIN, self._latest)
             if self._wanted.by == "port" and _PORT_MARK in line.text:
                 self._judge_line(_PORT_NUMBER, line, past)
-            for number, watch in enumerate(self._wanted.watches):
-                if watch.literal in line.text:
+            for number in range(len(self._wanted.watches)):
+                if self._has_text(number, line):
                     self._judge_line(number, line, past)
             if self._wanted.requests and MARK in line.text and is_request(line.text):
                 self._tally.request(self._instance(line.name, line.pid), 1)
