@@ -77,7 +77,7 @@ class TestPrefixes:
 
     def test_may_begin_with_what_the_operator_set(self) -> None:
         for line in (b"[card 3] " + hit(), b"(Worker pid=7) [card 3] " + hit(), b"[card 3] (Worker pid=7) " + hit()):
-            assert entry(line).passed_over == (("no-prefix", 1),)
+            assert entry(line).passed_over == (("not-at-start", 1),)
             assert entry(line, prefix=b"[card 3] ").lines == 1
 
     @pytest.mark.wheels
@@ -184,7 +184,7 @@ class TestEnvelopes:
     def test_that_a_message_only_imitates_stay(self) -> None:
         log = b"(APIServer pid=1) INFO 07-01 12:00:00 [loggers.py:1] Engine 000\n" * 30
         found = entry(log + b"2026-07-01T04:00:00Z " + hit())
-        assert (found.lines, found.passed_over) == (0, (("no-prefix", 1),))
+        assert (found.lines, found.passed_over) == (0, (("not-at-start", 1),))
 
     def test_of_lines_in_pieces_are_joined(self) -> None:
         whole = hit()[:-1]
@@ -207,24 +207,24 @@ class TestForgeries:
     @pytest.mark.parametrize(
         ("line", "why"),
         [
-            (MESSAGE + b"\n", "no-prefix"),
-            (b"(APIServer pid=1) " + MESSAGE + b"\n", "no-prefix"),
-            (b"ValueError: " + hit(), "no-prefix"),
+            (MESSAGE + b"\n", "not-at-start"),
+            (b"(APIServer pid=1) " + MESSAGE + b"\n", "not-at-start"),
+            (b"ValueError: " + hit(), "not-at-start"),
             (
                 header(file="logger.py", level="INFO") + b"Received request cmpl-1: prompt: '" + MESSAGE + b"'\n",
-                "other-source",
+                "not-at-start",
             ),
             (header() + b"prompt: '" + MESSAGE + b"'\n", "not-at-start"),
             (header() + hit(), "not-at-start"),
             (header(file="logger.py") + MESSAGE + b"\n", "other-source"),
             (header() + MESSAGE[:-30] + b"\n", "not-at-start"),
-            (b"2026-07-01 " + hit(), "no-prefix"),
+            (b"2026-07-01 " + hit(), "not-at-start"),
             (as_json(levelname="INFO", name="vllm.entrypoints.logger", message=MESSAGE.decode()), "other-source"),
             (
                 as_json(levelname="INFO", name="vllm.v1.worker.gpu_model_runner", message=f"x {MESSAGE.decode()}"),
                 "not-at-start",
             ),
-            (as_json(text=hit().decode()), "no-prefix"),
+            (as_json(text=hit().decode()), "not-at-start"),
         ],
     )
     def test_are_passed_over_and_counted_as_that(self, line: bytes, why: str) -> None:

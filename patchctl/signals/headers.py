@@ -27,7 +27,6 @@ _LEVEL = rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _WHEN = rb"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?"
 _WHERE = rb"(?:\[([^\]\s:]{1,200}):\d{1,7}\]|([^\]\s:\[]{1,200}):\d{1,7}\])"
 _COLOUR = re.compile(rb"\x1b\[[0-9;]{0,12}m")
-_MOST_TAGS = 3
 _LONGEST = 8192
 """Bytes of a message that are looked at: a signal is a sentence."""
 _ENOUGH = 64
@@ -40,44 +39,49 @@ class HeaderForm:
         prefix: what ``VLLM_LOGGING_PREFIX`` was set to.
     """
 
-    __slots__ = ("_pattern", "_tag")
+    __slots__ = ("_pattern",)
 
     def __init__(self, prefix: bytes = b"") -> None:
-        self._tag = re.compile(_TAG)
-        own = re.escape(prefix)
-        self._pattern = re.compile(own + rb"(?:" + _TAG + rb")?" + _LEVEL + rb" " + _WHEN + rb" " + _WHERE + rb" ")
+        own = re.escape(prefix) + rb"(?:" + _TAG + rb")?" if prefix else b""
+        tags = rb"(?:" + _TAG + rb"){0,3}"
+        self._pattern = re.compile(tags + own + _LEVEL + rb" " + _WHEN + rb" " + _WHERE + rb" ")
 
-    def read(self, text: bytes, latest: int) -> Header | None:
-        """Return prefix and message of one line; None: vLLM's logger did not write it.
-
-        Args:
-            text: the line without envelope and line feed.
-            latest: seconds since 1970: when the log was last written, for dates without a year.
-        """
+    def read(self, text: bytes) -> Header | None:
+        """Return prefix and message of one line without envelope; None: it is none of the logger's."""
         if text.startswith(b"{"):
             return _from_json(text)
         written, text = text, without_colours(text)
-        at, process, pid = 0, None, None
-        for _ in range(_MOST_TAGS):
-            tag = self._tag.match(text, at)
-            if tag is None:
-                break
-            at, process, pid = tag.end(), tag[1], tag[2]
-        found = self._pattern.match(text, at)
+        found = self._pattern.match(text)
         if found is None:
             return None
-        own, own_pid, level = found[1], found[2], found[3]
+        *tags, level, year, month, day, hour, minute, second, zone, where, old_where = found.groups()
         message = text[found.end() : found.end() + _LONGEST]
-        where = found[11] or found[12]
         return Header(
             level=level.decode("ascii"),
-            file=where.rpartition(b"/")[2].decode("utf-8", "surrogateescape"),
+            file=(where or old_where).rpartition(b"/")[2].decode("utf-8", "surrogateescape"),
             message=message,
-            process=_text(own or process),
-            pid=_text(own_pid or pid),
-            stamp=_stamp(found.groups()[3:10], latest),
+            # Behind the operator's own prefix the logger writes the tag itself; before it, the stream does.
+            process=_text(tags[-2] or tags[0]),
+            pid=_text(tags[-1] or tags[1]),
+            when=(year, month, day, hour, minute, second, zone),
             raw=text[: found.end()] if written is text else written[: max(written.find(message[:_ENOUGH]), 0)],
         )
+
+
+def stamp_of(header: Header, latest: int) -> Stamp | None:
+    """Return when a line was written; None: it does not say, or names no date that exists.
+
+    Args:
+        header: of the line.
+        latest: seconds since 1970: when the log was last written, for dates without a year.
+    """
+    if header.when is None:
+        return None
+    year, zone = header.when[0], header.when[6]
+    month, day, hour, minute, second = (int(it or b"0") for it in header.when[1:6])
+    if year is None:
+        return stamp_without_year(month, day, (hour, minute, second), latest)
+    return stamp_with_zone((int(year), month, day), (hour, minute, second), zone)
 
 
 def without_colours(text: bytes) -> bytes:
@@ -87,14 +91,6 @@ def without_colours(text: bytes) -> bytes:
 
 def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("ascii", "replace")
-
-
-def _stamp(groups: tuple[bytes | None, ...], latest: int) -> Stamp | None:
-    year, zone = groups[0], groups[6]
-    month, day, hour, minute, second = (int(it or b"0") for it in groups[1:6])
-    if year is None:
-        return stamp_without_year(month, day, (hour, minute, second), latest)
-    return stamp_with_zone((int(year), month, day), (hour, minute, second), zone)
 
 
 _JSON_WHEN = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
@@ -114,7 +110,7 @@ def _from_json(text: bytes) -> Header | None:
         message=message.encode("utf-8", "replace")[:_LONGEST],
         process=process if isinstance(process, str) else None,
         pid=str(pid) if isinstance(pid, int) else None,
-        stamp=_stamp(found.groups(), 0) if found is not None else None,
+        when=found.groups() if found is not None else None,
     )
 
 

@@ -76,7 +76,7 @@ class Past:
             begin = self._data.rfind(b"\n", 0, at) + 1
             line_end = self._data.find(b"\n", at)
             line = unwrap(self._envelope, self._data[begin:line_end], self._latest)
-            header = form.read(line.text, self._latest) if line is not None else None
+            header = form.read(line.text) if line is not None else None
             if line is not None and header is not None and header.raw == raw:
                 return line, header
             end = at
@@ -89,24 +89,19 @@ class Judge:
     Args:
         form: reads the logger's prefix.
         search: matches a pattern, with a deadline.
-        latest: seconds since 1970: when the log was last written.
     """
 
-    __slots__ = ("_continued", "_form", "_latest", "_search")
+    __slots__ = ("_continued", "_form", "_search")
 
-    def __init__(self, form: HeaderForm, search: Search, latest: int) -> None:
-        self._form, self._search, self._latest = form, search, latest
+    def __init__(self, form: HeaderForm, search: Search) -> None:
+        self._form, self._search = form, search
         self._continued = b""
-
-    def begin(self, latest: int) -> None:
-        """Go on in a file that was last written at ``latest``."""
-        self._latest = latest
 
     def judge(self, watch: Watch, line: Line, past: Past) -> tuple[Verdict, Header | None]:
         """Return what the line is to ``watch``, and its prefix where it has one."""
-        header = self._form.read(line.text, self._latest)
+        header = self._form.read(line.text)
         if header is None:
-            return Verdict(groups=None, why="no-prefix"), None
+            return Verdict(groups=None, why="not-at-start"), None
         if watch.files and header.file not in watch.files:
             return Verdict(groups=None, why="other-source"), header
         text = header.message.decode("utf-8", "surrogateescape")
@@ -127,7 +122,7 @@ class Judge:
         if not header.raw:
             return False  # a JSON line is a whole message
         if before is not None and before.text.endswith(b"\r"):
-            other = self._form.read(before.text, self._latest)
+            other = self._form.read(before.text)
             if other is not None and other.raw == header.raw:
                 return True
         found = past.line_with(header.raw, self._form)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from patchctl.signals.access import MARK, RequestCounter, is_request
 from patchctl.signals.envelopes import Envelope, recognise, unwrap
-from patchctl.signals.headers import HeaderForm
+from patchctl.signals.headers import HeaderForm, stamp_of
 from patchctl.signals.journal import JournalReader
 from patchctl.signals.judging import Judge, Past, Search
 from patchctl.signals.tally import Hit, Tally
@@ -25,6 +25,8 @@ _PORT_MARK = b"Starting vLLM "
 _PORT_PATTERN = r"Starting vLLM (?:API )?server(?: \d+)? on \w+://.*?:(?P<port>\d{1,5})(?:\D|$)"
 _PORT = Watch(id="port", title="", pattern=_PORT_PATTERN, literal=_PORT_MARK)
 _PARTIALS = (b" stdout P ", b" stderr P ")
+_BEFORE_A_MESSAGE = (b"] ", b"m ", b'"')
+"""The logger's prefix, its coloured prefix, and a string of JSON end so: enough to leave most forgeries aside."""
 _PORT_NUMBER = -1
 _PARTIAL_NUMBER = -2
 
@@ -59,7 +61,7 @@ class Scanner:
 
     def __init__(self, wanted: Wanted, tally: Tally, label: str, latest: int) -> None:
         self._wanted, self._tally, self._label, self._latest = wanted, tally, label, latest
-        self._judge = Judge(wanted.form, wanted.search, latest)
+        self._judge = Judge(wanted.form, wanted.search)
         self._counter = RequestCounter()
         self._envelope: Envelope | None = None
         self._journal = JournalReader()
@@ -67,11 +69,11 @@ class Scanner:
         self._fresh = 1
         self._skipping = False
         self._port: str | None = None
+        self._leading: frozenset[int] = frozenset()
 
     def begin(self, latest: int) -> None:
         """Go on with the next file of a rotated set, which was last written at ``latest``."""
         self._latest = latest
-        self._judge.begin(latest)
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
@@ -102,6 +104,10 @@ class Scanner:
 
     def _recognise(self) -> None:
         self._envelope = recognise(self._data[self._fresh : self._fresh + CONTEXT])
+        if self._envelope is not Envelope.CRI:  # there a piece of a line may begin anywhere
+            watches = enumerate(self._wanted.watches)
+            leading = {number for number, it in watches if it.literal and it.pattern.encode().startswith(it.literal)}
+            self._leading = frozenset(leading)
 
     def _work(self, *, final: bool) -> None:
         if self._envelope is Envelope.JOURNAL_EXPORT:
@@ -152,17 +158,21 @@ class Scanner:
             marks += [(b'"MESSAGE":[', number) for _, number in marks]
         data = self._data
         for mark, number in marks:
+            leading = number in self._leading and mark == self._wanted.watches[number].literal
             at = data.find(mark, start, end)
             while at >= 0:
                 line_end = data.find(b"\n", at, end)
-                yield data.rfind(b"\n", 0, at) + 1, line_end, number
+                if leading and not data.endswith(_BEFORE_A_MESSAGE, max(at - 2, 0), at):
+                    self._tally.pass_over(number, "not-at-start")
+                else:
+                    yield data.rfind(b"\n", 0, at) + 1, line_end, number
                 at = data.find(mark, line_end + 1, end)
 
     def _judge_one(self, number: int, begin: int, line_end: int) -> None:
         line = self._line(begin, line_end)
         if line is None:
             if number >= 0:
-                self._tally.pass_over(number, "no-prefix")
+                self._tally.pass_over(number, "not-at-start")
             return
         if self._envelope is Envelope.JOURNAL_JSON and number >= 0 and not self._has_text(number, line):
             return  # it was only a list of bytes, which might have had the text
@@ -198,11 +208,18 @@ class Scanner:
             number,
             Hit(
                 groups=verdict.groups,
-                stamp=_stamp_of(line, header),
+                stamp=self._stamp(line, header),
                 instance=self._instance(line.name, header.pid or line.pid),
                 process=header.process,
             ),
         )
+
+    def _stamp(self, line: Line, header: Header) -> Stamp | None:
+        """The time of a line: a container's own clock says its zone, the logger's does not."""
+        if line.stamp is not None and line.stamp.utc:
+            return line.stamp
+        own = stamp_of(header, self._latest)
+        return line.stamp if own is None else own
 
     def _joined(self, begin: int, line_end: int, end: int, *, final: bool) -> Line | None:
         """Return a line in pieces as one; None: its end is not there yet.
@@ -270,10 +287,3 @@ class Scanner:
                     self._judge_line(number, line, past)
             if self._wanted.requests and MARK in line.text and is_request(line.text):
                 self._tally.request(self._instance(line.name, line.pid), 1)
-
-
-def _stamp_of(line: Line, header: Header) -> Stamp | None:
-    """The time of a line: a container's own clock says its zone, the logger's does not."""
-    if line.stamp is not None and (line.stamp.utc or header.stamp is None):
-        return line.stamp
-    return header.stamp

@@ -64,7 +64,7 @@ class Header(NamedTuple):
         message: of the line.
         process: name of the process that wrote it, such as ``Worker_TP0``; None: the format does not show it.
         pid: of that process.
-        stamp: when; None: not given, or no date that exists.
+        when: year, month, day, hour, minute, second and zone as they are written; None: not given.
         raw: the header's own bytes, up to the message.
     """
 
@@ -73,7 +73,7 @@ class Header(NamedTuple):
     message: bytes
     process: str | None = None
     pid: str | None = None
-    stamp: Stamp | None = None
+    when: tuple[bytes | None, ...] | None = None
     raw: bytes = b""
 
 

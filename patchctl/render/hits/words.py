@@ -19,9 +19,8 @@ _CLOCKS = {
     "mixed": "some logs say their zone (counted in UTC), some do not (counted as written): their hours do not compare",
 }
 _REASONS = {
-    "no-prefix": "without the prefix of vLLM's logger",
     "other-source": "logged by a source file that the patch does not change",
-    "not-at-start": "not at the start of the message, or cut off",
+    "not-at-start": "not at the start of a message of vLLM's logger, or cut off",
     "continuation": "on a later line of a message of several lines",
     "too-slow": "not judged: the regular expression took too long",
 }
