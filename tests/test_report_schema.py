@@ -17,6 +17,7 @@ from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
+from patchctl.commands.hits import Incidence
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
@@ -46,6 +47,7 @@ from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
+from patchctl.signals import Counted, EntryCount, Mismatch, Number, Spike, Stamp
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
 from patchctl.verdict.attribution import Attribution, FileState
@@ -402,6 +404,33 @@ def doctor_report() -> Report:
     return Report(command="doctor", outcome=Outcome.ATTENTION, diagnosis=diagnosis)
 
 
+def hits_report() -> Report:
+    stamp = Stamp(second=1_783_000_000, utc=True)
+    count = EntryCount(
+        id="first",
+        title="First",
+        lines=10,
+        hits=5.0,
+        ranks=2,
+        ranks_from="seen",
+        kinds=(("pad", 10),),
+        kind_group="kind",
+        instances=(("a.log", 10),),
+        cells=(("pad", "a.log", 10),),
+        writers=(("Worker", 10),),
+        hours=((495_277, 9),),
+        undated=1,
+        first=stamp,
+        last=stamp,
+        numbers=(("embeddings", Number(lines=10, total=3030, least=300, most=306)),),
+        mismatch=Mismatch(names=("embeddings", "placeholders"), values=(300, 327), stamp=stamp),
+        spikes=(Spike(hour=495_277, lines=9, limit=2.5),),
+        passed_over=(("continuation", 2),),
+    )
+    counted = Counted(entries=(count,), requests=(("a.log", 7),), size=1000, long_lines=1, clock="utc")
+    return Report(command="hits", hits=Incidence(counted=counted, logs=("a.log",), scope="registry", by="file"))
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -414,6 +443,7 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        hits_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -476,14 +506,14 @@ class TestTheSchema:
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis"}
-        audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
+        audit = {"#.hits", "#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 10
+        assert [complaints(found) for found in documents()] == [[]] * 11
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -108,9 +108,8 @@ def hits(place: Place, names: Sequence[str], wish: Wish, viewer: Viewer) -> Repo
     watches, problems = _watches(registry, entries)
     if not watches:
         raise _no_signal(scope, problems)
-    sets, named_wrong = find_logs(names, rotated=wish.rotated)
-    wrong = [problem for problem in named_wrong if problem.code == "no-log"]
-    warnings = [problem for problem in named_wrong if problem.code != "no-log"]
+    found = find_logs(names, rotated=wish.rotated)
+    sets, wrong = found.logs, tuple(_no_log(name) for name in found.nothing)
     reading = _Reading(watches, wish, viewer)
 
     def report() -> Report:
@@ -130,7 +129,7 @@ def hits(place: Place, names: Sequence[str], wish: Wish, viewer: Viewer) -> Repo
             target=target,
             journal=journal,
             hits=incidence,
-            warnings=tuple(warnings),
+            warnings=found.warnings,
             errors=(*errors, *unfinished_problems(journal)),
         )
 
@@ -139,6 +138,10 @@ def hits(place: Place, names: Sequence[str], wish: Wish, viewer: Viewer) -> Repo
     else:
         reading.read(sets)
     return report()
+
+
+def _no_log(name: str) -> Problem:
+    return Problem(code="no-log", message=f"no file fits {name}", hint="look at the spelling")
 
 
 def _entries(

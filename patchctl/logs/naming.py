@@ -31,21 +31,35 @@ class LogSet(NamedTuple):
     paths: tuple[str, ...]
 
 
-def find_logs(names: Sequence[str], *, rotated: bool = False) -> tuple[tuple[LogSet, ...], tuple[Problem, ...]]:
-    """Return the logs, in the order in which they were named first, and what is wrong with the names.
+class Found(NamedTuple):
+    """What names mean.
+
+    Attributes:
+        logs: in the order in which they were named first.
+        nothing: globs that fit no file.
+        warnings: what was left out.
+    """
+
+    logs: tuple[LogSet, ...]
+    nothing: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+
+def find_logs(names: Sequence[str], *, rotated: bool = False) -> Found:
+    """Return the logs that names and globs mean.
 
     Args:
         names: paths and globs; ``-`` is standard input.
         rotated: take the older parts of each log too.
     """
     found: dict[str, list[str]] = {}
-    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    nothing: list[str] = []
     seen: set[tuple[int, int]] = set()
     for name in dict.fromkeys(names):
         paths = _expanded(name)
         if not paths:
-            hint = "quote no glob that the shell should expand, and look at the spelling"
-            problems.append(Problem(code="no-log", message=f"no file is called {name}", hint=hint))
+            nothing.append(name)
         for path in paths:
             base = path if path == STDIN else _split(path)[0]
             parts = [path, *(_siblings(base) if rotated and path != STDIN else ())]
@@ -53,10 +67,10 @@ def find_logs(names: Sequence[str], *, rotated: bool = False) -> tuple[tuple[Log
     sets = []
     for base, parts in found.items():
         kept, twice = _without_copies(parts)
-        problems += twice
+        warnings += twice
         if kept:
             sets.append(LogSet(label=base, paths=tuple(sorted(kept, key=_age))))
-    return tuple(sets), tuple(problems)
+    return Found(logs=tuple(sets), nothing=tuple(nothing), warnings=tuple(warnings))
 
 
 def _expanded(name: str) -> list[str]:

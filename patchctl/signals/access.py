@@ -13,6 +13,8 @@ from patchctl.signals.headers import json_record, without_colours
 MARK = b"POST /"
 """Stands in every access line that counts, once, also where JSON escapes the quotation mark or colours follow it."""
 
+_QUOTED_MARK = b'"POST /'
+
 _PATHS = (
     rb"/(?:v[12]/(?:chat/completions|completions|responses|messages|embeddings|score|rerank|audio/[a-z]+)"
     rb"|generate|inference/v1/generate|invocations|pooling|classify|embed|score|rerank)"
@@ -54,12 +56,14 @@ class RequestCounter:
 
         The byte before ``start``, if there is one, is a line feed.
         """
-        first = data.find(MARK, start, end)
+        # Without colours the quotation mark is right before it, and a longer text is found faster.
+        mark = _QUOTED_MARK if data.find(b"\x1b", start, end) < 0 else MARK
+        first = data.find(mark, start, end)
         if first < 0:
             return 0
         before = max(start - 1, 0)
         found = sum(len(pattern.findall(data, before, end)) for pattern in self._pairs.values())
-        if found and found == data.count(MARK, start, end):
+        if found and found == data.count(mark, start, end):
             return found
         return self._one_by_one(data, first, start, end)
 
