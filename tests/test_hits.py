@@ -207,7 +207,7 @@ class TestCounts:
 
 
 class TestGeneratedLog:
-    @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd], ids=["plain", "gz", "zst"])
     def test_is_counted_as_it_was_made(
         self, count: Callable[..., Done], tmp_path: Path, pack: Callable[[bytes], bytes]
     ) -> None:
@@ -221,7 +221,7 @@ class TestGeneratedLog:
         assert done.document["hits"]["requests"]["total"] == truth.requests
         assert done.document["hits"]["bytes"] == truth.size
         assert len(found["spikes"]) == 1
-        assert truth.forged > 100
+        assert truth.forged > 50
 
 
 class TestReading:
@@ -262,7 +262,7 @@ class TestReading:
 
     def test_a_pattern_that_takes_too_long_is_given_up_and_told(self, registry: Path, tmp_path: Path) -> None:
         add_entry(registry, "slow", None, kind="advisory", avoid=[{"args": ["--x"]}], signal={"log": "slow (a+)+b"})
-        (tmp_path / "a.log").write_bytes(hit(message=b"slow " + b"a" * 60) * 40 + hit())
+        (tmp_path / "a.log").write_bytes(hit(message=b"slow " + b"a" * 60) * 40 + hit("07-01 12:00:01"))
         done = patchctl("hits", "--all", "--registry", str(registry), str(tmp_path / "a.log"), "--json")
         assert done.code == 3
         assert [problem["code"] for problem in done.document["errors"]] == ["slow-signal"]
@@ -286,8 +286,8 @@ class TestFollowing:
         command = [sys.executable, "-m", "patchctl", "hits", *options, str(log)]
         environ = without_decisions(os.environ)
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
-            wait_for(out.exists)
-            assert f'patchctl_hits{{entry="{ID}"}} 1\n' in out.read_text()
+            wait_for(out.exists, process)
+            early = out.read_text()
             with log.open("ab") as file:
                 file.write(hit() * 2)
             time.sleep(1.2)
@@ -297,15 +297,18 @@ class TestFollowing:
             process.send_signal(signal.SIGINT)
             stdout, stderr = process.communicate(timeout=30)
         assert (process.returncode, stderr) == (0, b"")
+        assert f'patchctl_hits{{entry="{ID}"}} 1\n' in early
         assert b"hits=7\t" in stdout
         assert f'patchctl_hits{{entry="{ID}"}} 7\n' in out.read_text()
 
 
-def wait_for(there: Callable[[], bool]) -> None:
+def wait_for(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait until it is there; a process that did not bring it must not be waited for."""
     for _ in range(300):
         if there():
             return
         time.sleep(0.1)
+    process.kill()
     raise AssertionError("it did not come")
 
 
@@ -318,7 +321,9 @@ class TestShapes:
         )
         log = tmp_path / "=cmd|'calc'!A1 <b>&.log"
         words = [HOSTILE, "=1+1", "+1", "-1", "@SUM(1)", "\t=1", "ok"]
-        log.write_bytes(b"".join(hit(message=b"said " + word.encode()) for word in words) + hit() + access() * 3)
+        log.write_bytes(
+            b"".join(hit(message=b"said " + word.encode()) for word in words) + hit("07-01 12:00:01") + access() * 3
+        )
         return log
 
     def run(self, registry: Path, log: Path, *options: str) -> Done:

@@ -283,6 +283,7 @@ class _Reading:
                 for block, written in one.more():
                     scanner.begin(written)
                     scanner.feed(block)
+                scanner.catch_up()
             if time.monotonic() - shown >= _REFRESH_SECONDS:
                 refresh()
                 shown = time.monotonic()

@@ -26,7 +26,7 @@ Search: TypeAlias = Callable[[str, str], "tuple[bool, Mapping[str, str] | None]"
 _LINES_BACK = 16
 _TRIES = 4
 _SAME = 8
-"""Bytes with which the messages of one place in the source begin alike: what it fills in comes later."""
+"""Bytes of a signal's beginning that are enough to know it by."""
 _FURTHEST = 32_768
 """Bytes before a line in which the line that it may continue is looked for."""
 
@@ -104,18 +104,17 @@ class Judge:
             return Verdict(groups=None, why="not-at-start"), None
         if watch.files and header.file not in watch.files:
             return Verdict(groups=None, why="other-source"), header
-        text = header.message.decode("utf-8", "surrogateescape")
-        answered, groups = self._search(watch.pattern, text)
+        answered, groups = self._match(watch, header)
         if not answered:
             return Verdict(groups=None, why="too-slow"), header
         if groups is None:
             return Verdict(groups=None, why="not-at-start"), header
-        if self._continues(line, header, past):
+        if self._continues(watch, line, header, past):
             self._continued = header.raw
             return Verdict(groups=None, why="continuation"), header
         return Verdict(groups=groups), header
 
-    def _continues(self, line: Line, header: Header, past: Past) -> bool:
+    def _continues(self, watch: Watch, line: Line, header: Header, past: Past) -> bool:
         before = past.line_before(line.stream)
         if before is not None and before.partial:
             return True
@@ -131,4 +130,14 @@ class Judge:
         earlier, its_header = found
         if earlier.text.endswith(b"\r") or header.raw == self._continued:
             return True
-        return its_header.message[:_SAME] != header.message[:_SAME]
+        return not self._begins_alike(watch, its_header)
+
+    def _begins_alike(self, watch: Watch, header: Header) -> bool:
+        """Tell whether a message may come from the place in the source that writes the signal."""
+        if watch.literal and watch.pattern.encode().startswith(watch.literal):
+            return header.message.startswith(watch.literal[:_SAME])  # the rest may be damaged
+        answered, groups = self._match(watch, header)
+        return answered and groups is not None
+
+    def _match(self, watch: Watch, header: Header) -> tuple[bool, Mapping[str, str] | None]:
+        return self._search(watch.pattern, header.message.decode("utf-8", "surrogateescape"))

@@ -89,6 +89,12 @@ class Scanner:
         if self._envelope is not None:
             self._work(final=False)
 
+    def catch_up(self) -> None:
+        """Count every whole line that is there, however few they are: of a log that is followed."""
+        if self._envelope is None and self._data.rfind(b"\n") >= self._fresh:
+            self._recognise()
+            self._work(final=False)
+
     def finish(self) -> None:
         """Count what is left: the end of the log, also of its last line."""
         if self._envelope is None:
