@@ -12,12 +12,11 @@ from patchctl.render.escape import visible
 from patchctl.render.hits.words import (
     day_text,
     days_of,
+    hits_text,
     hour_text,
     mismatch_text,
-    number_text,
     passed_text,
     ranks_text,
-    rate_text,
     remarks,
     requests_text,
     size_text,
@@ -70,8 +69,7 @@ def _body(found: Incidence) -> Iterator[str]:
 
 def _entry(count: EntryCount, found: Incidence) -> Iterator[str]:
     yield f"<section>\n<h2>{_text(count.id)}</h2>\n<p>{_text(count.title)}</p>"
-    rate = f", {rate_text(found.rate(count.hits))}" if count.lines else ""
-    yield f'<p class="big">{_text(f"{number_text(count.hits)} hits{rate}")}</p>'
+    yield f'<p class="big">{_text(hits_text(count, found))}</p>'
     if count.hours:
         yield from _chart(count)
     yield from _facts(count)

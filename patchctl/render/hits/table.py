@@ -8,12 +8,11 @@ from patchctl.commands.hits import Incidence
 from patchctl.render.hits.words import (
     day_text,
     days_of,
+    hits_text,
     hour_text,
     mismatch_text,
-    number_text,
     passed_text,
     ranks_text,
-    rate_text,
     remarks,
     requests_text,
     size_text,
@@ -43,9 +42,7 @@ def hits_lines(found: Incidence) -> Iterator[tuple[str, str, int]]:
 
 
 def _entry(count: EntryCount, found: Incidence) -> Iterator[tuple[str, str, int]]:
-    hits = f"{number_text(count.hits)} hit{'' if count.hits == 1 else 's'}"
-    rate = rate_text(found.rate(count.hits)) if count.lines else ""
-    yield f"{count.id}  {hits}{f', {rate}' if rate else ''}", "bold yellow" if count.lines else "bold", 0
+    yield f"{count.id}  {hits_text(count, found)}", "bold yellow" if count.lines else "bold", 0
     if count.lines:
         yield from _facts(count, found)
     for reason, lines in count.passed_over:

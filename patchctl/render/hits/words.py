@@ -60,6 +60,12 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def hits_text(count: EntryCount, found: Incidence) -> str:
+    """Say how many hits there were, and at what rate."""
+    said = f"{number_text(count.hits)} hit{'' if count.hits == 1 else 's'}"
+    return f"{said}, {rate_text(found.rate(count.hits))}" if count.lines else said
+
+
 def rate_text(rate: float | None) -> str:
     """Return a rate for people."""
     if rate is None:
