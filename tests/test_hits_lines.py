@@ -142,6 +142,7 @@ class TestEnvelopes:
         (Envelope.SHORT_FULL, b"Wed 2026-07-01 04:00:00 UTC node7 vllm[7]: " + hit(), "vllm"),
         (Envelope.SHORT_FULL, b"Wed 2026-07-01 12:00:00 CST node7 vllm[7]: " + hit(), "vllm"),
         (Envelope.JOURNAL_EXPORT, journal(hit()[:-1]), "vllm@0.service"),
+        (Envelope.JOURNAL_EXPORT, journal(COLOURED[:-1]), "vllm@0.service"),
         (
             Envelope.JOURNAL_JSON,
             as_json(MESSAGE=hit()[:-1].decode(), __REALTIME_TIMESTAMP="1782878400000000", _SYSTEMD_UNIT="u", _PID="7"),
@@ -322,7 +323,7 @@ class TestRequests:
     @pytest.mark.parametrize("step", [100, 1 << 16, 1 << 20])
     def test_are_counted_the_same_whatever_was_learned(self, step: int) -> None:
         log = b"".join(
-            access(tag=f"(APIServer_{n % 3} pid={n % 3}) ")
+            access(tag=f"(APIServer_{n % 3} pid={n // 1000}) ")
             + (access("/v1/completions") if n % 5 else b"")
             + (header() + access() if n % 7 == 0 else b"")
             + (access("/tokenize") if n % 11 == 0 else b"")
