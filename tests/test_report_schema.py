@@ -19,6 +19,7 @@ from patchctl.commands import Change, Listing, Report
 from patchctl.commands.describe import Publication
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.forecast import Fate, Forecast, Protection
+from patchctl.commands.hits import Incidence
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
 from patchctl.commands.lock import LockWritten
@@ -58,6 +59,7 @@ from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
 from patchctl.pins import Extra, Lock, LockedHold, Pin, PinFinding, PinnedDiff, PinState, Review
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
+from patchctl.signals import Counted, EntryCount, Mismatch, Number, Spike, Stamp
 from patchctl.target import CandidateKind
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
@@ -525,6 +527,33 @@ def preflight_report() -> Report:
     )
 
 
+def hits_report() -> Report:
+    stamp = Stamp(second=1_783_000_000, utc=True)
+    count = EntryCount(
+        id="first",
+        title="First",
+        lines=10,
+        hits=5.0,
+        ranks=2,
+        ranks_from="seen",
+        kinds=(("pad", 10),),
+        kind_group="kind",
+        instances=(("a.log", 10),),
+        cells=(("pad", "a.log", 10),),
+        writers=(("Worker", 10),),
+        hours=((495_277, 9),),
+        undated=1,
+        first=stamp,
+        last=stamp,
+        numbers=(("embeddings", Number(lines=10, total=3030, least=300, most=306)),),
+        mismatch=Mismatch(names=("embeddings", "placeholders"), values=(300, 327), stamp=stamp),
+        spikes=(Spike(hour=495_277, lines=9, limit=2.5),),
+        passed_over=(("continuation", 2),),
+    )
+    counted = Counted(entries=(count,), requests=(("a.log", 7),), size=1000, long_lines=1, clock="utc")
+    return Report(command="hits", hits=Incidence(counted=counted, logs=("a.log",), scope="registry", by="file"))
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -543,6 +572,7 @@ def documents() -> Iterator[dict[str, Any]]:
         lint_report(proof(), matrix=True),
         published_report(),
         preflight_report(),
+        hits_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -624,14 +654,14 @@ class TestTheSchema:
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.candidates"}
         some_verbs |= {"#.lock", "#.digest", "#.report"}
-        audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
+        audit = {"#.hits", "#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 18
+        assert [complaints(found) for found in documents()] == [[]] * 19
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

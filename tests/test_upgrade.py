@@ -119,7 +119,7 @@ class TestSettingAside:
         assert desk.run("check").code == 1
         for id_ in ("a-returns", "b-retires", "c-optional"):
             assert stand(desk, id_) == ("lost", "wanted", "apply")
-            assert reason(desk, id_) == f"{ASIDE}: patchctl apply brings it back"
+            assert reason(desk, id_) == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
         assert desk.run("apply").code == 0
         assert desk.run("check").code == 0
         for id_ in ("a-returns", "b-retires", "c-optional"):
@@ -277,7 +277,7 @@ class TestAfterwards:
         assert desk.run("retire", "--for", wheel).code == 0
         assert desk.run("apply", "c-optional").code == 0
         assert stand(desk, "c-optional")[0] == "applied"
-        assert reason(desk, "a-returns") == f"{ASIDE}: patchctl apply brings it back"
+        assert reason(desk, "a-returns") == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
 
     def test_reverting_what_is_set_aside_drops_it(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
@@ -371,6 +371,13 @@ class TestWords:
     def test_another_label_is_neither_up_nor_down(self, desk: Desk) -> None:
         upgrade(desk, NEW, build="0.25.1+das")
         assert reason(desk, "b-retires").startswith("the change from 0.25.1 to 0.25.1+das brought the fix; ")
+
+    def test_another_build_than_the_one_meant_is_told(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        upgrade(desk, NEW, build="0.27.0")
+        assert reason(desk, "a-returns") == f"{ASIDE}, but 0.27.0 is installed: patchctl apply brings it back"
+        upgrade(desk, NEW, build="0.26.0")
+        assert reason(desk, "a-returns") == f"{ASIDE}: patchctl apply brings it back"
 
     def test_what_is_held_and_proven_fixed_is_counted_and_told_to_be_freed_first(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0

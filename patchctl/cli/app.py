@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, pinning, publishers, readers, upgraders, writers
+from patchctl.cli import (
+    auditors,
+    authors,
+    examiners,
+    menders,
+    observers,
+    pinning,
+    publishers,
+    readers,
+    upgraders,
+    writers,
+)
 
 app = typer.Typer(
     name="patchctl",
@@ -25,6 +36,7 @@ auditors.register(app)
 publishers.register(app)
 authors.register(app)
 upgraders.register(app)
+observers.register(app)
 writers.register(app)
 menders.register(app)
 pinning.register(app)

@@ -27,16 +27,25 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
-_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight"})
+_READERS = frozenset(
+    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits"}
+)
 
 
-def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:
+def run(
+    verb: str,
+    common: Common,
+    act: Callable[[Place, Clock], Report],
+    *,
+    form: Callable[[Report], str] | None = None,
+) -> NoReturn:
     """Call one command and end the process with its exit code.
 
     Args:
         verb: the command's name, for a report that an error cut short.
         common: the common options.
         act: the command, given place and clock.
+        form: lays the answer out for a program; None: as records, or for a terminal.
     """
     settings = None
     try:
@@ -51,7 +60,7 @@ def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoR
         report = _bug(verb, error, verbose=common.verbose)
     code = EXIT_CODES[report.outcome]
     try:
-        _emit(report, code, common, settings)
+        _emit(report, code, common, settings, form)
     except OSError as error:
         # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
         if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
@@ -78,7 +87,9 @@ def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
     return Report(command=verb, outcome=Outcome.BUG, errors=(problem,))
 
 
-def _emit(report: Report, code: int, common: Common, settings: Settings | None) -> None:
+def _emit(
+    report: Report, code: int, common: Common, settings: Settings | None, form: Callable[[Report], str] | None
+) -> None:
     if common.verbose and settings is not None:
         _say_sources(settings)
     if common.json:
@@ -88,7 +99,10 @@ def _emit(report: Report, code: int, common: Common, settings: Settings | None) 
         return
     no_color = common.no_color or (settings is not None and settings.no_color)
     if not common.quiet and not _failed(report):
-        _answer(report, colour=not no_color)
+        if form is not None:
+            _write(form(report))
+        else:
+            _answer(report, colour=not no_color)
     _complain(report, common, colour=not no_color)
 
 
@@ -96,7 +110,7 @@ def _failed(report: Report) -> bool:
     """Nothing came of it: the answer is the error, and stdout stays empty."""
     if report.outcome is Outcome.OK or report.change is not None:
         return False
-    answers = (report.target, report.listing, report.lint)
+    answers = (report.target, report.listing, report.lint, report.hits)
     return report.command not in _READERS or all(answer is None for answer in answers)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.caches import Purge
     from patchctl.commands.describe import Publication
     from patchctl.commands.diagnosis import Diagnosis
+    from patchctl.commands.hits import Incidence
     from patchctl.commands.lint import LintReport
     from patchctl.commands.lock import LockWritten
     from patchctl.commands.preflight import Prospect
@@ -127,6 +128,7 @@ class Report(NamedTuple):
         publication: for ``report``.
         steps: commands to run next, in this order, as a shell reads them.
         prospects: for ``preflight``: every candidate, as they were given.
+        hits: for ``hits``.
     """
 
     command: str
@@ -154,3 +156,4 @@ class Report(NamedTuple):
     publication: Publication | None = None
     steps: tuple[str, ...] = ()
     prospects: tuple[Prospect, ...] = ()
+    hits: Incidence | None = None

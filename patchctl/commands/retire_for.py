@@ -111,7 +111,7 @@ def _refusal(scene: Scene, upcoming: Upcoming, id_: str) -> Problem | None:
         return None
     else:
         why = found.reason
-    message = f"{id_} would be lost: on {upcoming.candidate.path} it is neither proven fixed nor fits: {why}"
+    message = f"{id_} would be lost: on {upcoming.candidate.path} it is neither proven fixed nor can it go in: {why}"
     hint = f"port it first, or decide: patchctl revert {id_} --hold WHY takes it out for good, "
     hint += f"patchctl hold {id_} --reason WHY lets it stay out where it does not fit"
     return Problem(code="would-be-lost", message=message, hint=hint, patch=id_)

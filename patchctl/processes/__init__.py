@@ -10,14 +10,14 @@ commands never do.
 
 from typing import TYPE_CHECKING
 
-from patchctl.processes.searching import search_within
+from patchctl.processes.searching import match_within, search_within
 
 if TYPE_CHECKING:
     from patchctl.processes.clock import read_moment
     from patchctl.processes.judging import changed_at, judge_processes
     from patchctl.processes.scanning import line_of, scan
 
-__all__ = ["changed_at", "judge_processes", "line_of", "read_moment", "scan", "search_within"]
+__all__ = ["changed_at", "judge_processes", "line_of", "match_within", "read_moment", "scan", "search_within"]
 
 _HOMES = {
     "changed_at": "judging",

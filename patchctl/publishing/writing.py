@@ -30,20 +30,20 @@ class _Old(NamedTuple):
     xattrs: dict[str, bytes]
 
 
-def put_whole(path: str, page: str, *, site: str) -> bool:
+def put_whole(path: str, page: str, *, site: str | None) -> bool:
     """Make ``page`` the content of the file at ``path``; return False when it is already.
 
     Args:
         path: absolute, or relative to the working directory; the file may be there or not, its directory must be.
         page: its text, written as UTF-8.
-        site: the site directory (absolute) below which nothing is written.
+        site: the site directory (absolute) below which nothing is written; None: none is at hand.
 
     Raises:
         RefusedError: no regular file is there, it lies below the site, or it changed meanwhile.
         PatchctlError: the system refused.
     """
     with _directory_of(path, site) as (directory, name):
-        return _put(directory, name, path, _read(directory, name, path), page.encode())
+        return _put(directory, name, path, _read(directory, name, path), page.encode("utf-8", "backslashreplace"))
 
 
 def put_between(path: str, page: str, *, site: str) -> bool:
@@ -60,12 +60,12 @@ def put_between(path: str, page: str, *, site: str) -> bool:
 
 
 @contextlib.contextmanager
-def _directory_of(path: str, site: str) -> Iterator[tuple[int, str]]:
+def _directory_of(path: str, site: str | None) -> Iterator[tuple[int, str]]:
     parent, name = os.path.split(path)
     if name in {"", ".", ".."}:
         raise RefusedError("not-regular", f"{path} is not the name of a file", path=path)
-    real, below = os.path.realpath(parent or "."), os.path.realpath(site)
-    if real == below or real.startswith(below.rstrip("/") + "/"):
+    real, below = os.path.realpath(parent or "."), None if site is None else os.path.realpath(site)
+    if below is not None and (real == below or real.startswith(below.rstrip("/") + "/")):
         message = f"{path} lies in the site directory, which only transactions change; nothing was written"
         raise RefusedError("inside-site", message, path=path)
     try:

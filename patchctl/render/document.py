@@ -95,6 +95,10 @@ def _audit(report: Report) -> Json:
         from patchctl.render.ps import processes_document
 
         found["processes"] = processes_document(report.processes, timed=report.command == "ps")
+    if report.hits is not None:
+        from patchctl.render.hits.document import hits_document
+
+        found["hits"] = hits_document(report.hits)
     if report.caches:
         found["caches"] = [purge._asdict() for purge in report.caches]
     return found

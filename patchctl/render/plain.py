@@ -73,6 +73,10 @@ def _audit(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.ps import process_records
 
         yield from process_records(report.processes, timed=report.command == "ps")
+    if report.hits is not None:
+        from patchctl.render.hits.records import hits_records
+
+        yield from hits_records(report.hits)
     for purge in report.caches:
         yield ("cache", purge.path, f"state={purge.state}", f"files={purge.files}", f"bytes={purge.size}")
 

@@ -127,6 +127,10 @@ def _print_audit(console: Console, report: Report) -> None:
         from patchctl.render.history import history_lines
 
         lines = list(history_lines(report.history))
+    elif report.hits is not None:
+        from patchctl.render.hits.table import hits_lines
+
+        lines = list(hits_lines(report.hits))
     elif report.processes is not None and report.command == "ps":
         from patchctl.render.ps import process_lines
 

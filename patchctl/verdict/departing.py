@@ -44,6 +44,16 @@ def aside_words(mark: SetAside) -> str:
     return f"taken out for the upgrade to {builds_words(mark.builds)} (retire --for)"
 
 
+def arrival_words(case: Case, mark: SetAside) -> str:
+    """Say of the upgrade that an entry was taken out for where it did not come, or not that one; empty: it came."""
+    meant = {name: build for name, build in mark.builds.items() if name in case.installed}
+    if all(case.installed[name] == build for name, build in meant.items()):
+        return ""
+    if not case.rebuilt:
+        return ", which is not installed yet"
+    return f", but {builds_words({name: case.installed[name] for name in meant})} is installed"
+
+
 def upgrade_words(case: Case) -> str:
     """Say which upgrade or downgrade put an applied entry out, where ``case.rebuilt``."""
     receipt = case.receipt

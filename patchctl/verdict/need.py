@@ -8,7 +8,7 @@ from patchctl.build import MatchRule
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole
-from patchctl.verdict.departing import comes_back, retired_words, upgrade_words
+from patchctl.verdict.departing import arrival_words, comes_back, retired_words, upgrade_words
 from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, Verdict
 from patchctl.verdict.fold import misfit_words
 
@@ -150,7 +150,7 @@ def _due_again(found: Assessment) -> str | None:
     if receipt is None:
         return retired_words(found)
     if receipt.set_aside is not None:
-        return f"{found.reason}: patchctl apply brings it back"
+        return f"{found.reason}{arrival_words(found.case, receipt.set_aside)}: patchctl apply brings it back"
     return f"{found.reason}; due again" if found.case.rebuilt else None
 
 
