@@ -1,19 +1,19 @@
 """Pages whose commands are run: read a page, run its commands on a terminal, hold or rewrite the outputs that it shows.
 
 In a fenced block ``console`` a line that begins with ``$ `` is a command, and what follows up to the next one is its
-output. Two comments, which no reader sees, say the rest: ``<!-- guide: file NAME -->`` makes the next fenced block that
+output; a line ``[...]`` stands for lines that are left out. Two comments, which no reader sees, say the rest: ``<!-- guide: file NAME -->`` makes the next fenced block that
 file, and ``<!-- guide: scene NAME -->`` lets something happen that nobody typed.
 """
 
 from __future__ import annotations
 
 import fcntl
-import getpass
 import os
 import pty
 import re
 import struct
 import termios
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,11 @@ from typing import NamedTuple
 HOME = "/srv/vllm"
 """Where the pages say that everything lies. A test's directory has a path of the same length, so that lines break alike."""
 
+GAP = "[...]"
+"""A line of a page that stands for lines which are left out."""
+
 _IDENTIFIER = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{12})\b")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*([A-Za-z])")
 
 
@@ -124,7 +128,13 @@ class Walk(NamedTuple):
     def told(self, text: str) -> str:
         """Return a text of this machine as a page tells it."""
         text = text.replace(str(self.root), HOME).replace(self.python, "python3.11")
-        text = text.replace(f"caches of {getpass.getuser()}", "caches of vllm")
+        # The paragraph breaks where the length of the user's name wants it.
+        text = re.sub(
+            r"^caches of .*? may hold what (.*?) removes them\n",
+            lambda found: textwrap.fill(f"caches of vllm may hold what {found[1]} removes them", 80) + "\n",
+            text,
+            flags=re.MULTILINE | re.DOTALL,
+        )
         return re.sub(r"^    by .* \(uid \d+.*$", "    by vllm (uid 997) on node7", text, flags=re.MULTILINE)
 
 
@@ -188,17 +198,39 @@ def _screen(text: str) -> str:
     return "\n".join(lines[:-1])
 
 
-class Mask:
-    """Takes out of the texts of one page what differs from run to run, and from machine to machine.
+def cut_like(shown: str, printed: str) -> str:
+    """Return what was printed, without the lines that the page leaves out.
 
-    Times become one word. Hashes and ids are numbered as they come, so that what is the same stays the same. The
-    paragraph that names the caches' owner is put on one line, because it breaks where the name's length wants it.
+    A line ``[...]`` of the page stands for one line or more. Where the rest is not as the page has it, as many lines are
+    taken from begin and end as the page shows there, and what it shows between two gaps is sought by its first line.
+    """
+    parts = [part.splitlines() for part in re.split(r"^\[\.\.\.\]\n", shown, flags=re.MULTILINE)]
+    lines = printed.splitlines()
+    if len(parts) == 1 or len(parts[0]) + len(parts[-1]) >= len(lines):
+        return printed
+    kept = lines[: len(parts[0])]
+    position, end = len(parts[0]), len(lines) - len(parts[-1])
+    for part in parts[1:-1]:
+        places = [number for number in range(position + 1, end) if _same(part[0], lines[number])]
+        if places:
+            kept += [GAP, *lines[places[0] : min(places[0] + len(part), end)]]
+            position = places[0] + len(part)
+    return "".join(f"{line}\n" for line in [*kept, GAP, *lines[end:]])
+
+
+def _same(shown: str, printed: str) -> bool:
+    return _TIME.sub("", _IDENTIFIER.sub("", shown)) == _TIME.sub("", _IDENTIFIER.sub("", printed))
+
+
+class Mask:
+    """Takes out of the texts of one page what differs from run to run.
+
+    Times become one word. Hashes and ids are numbered as they come, so that what is the same stays the same.
     """
 
     def __init__(self) -> None:
         self._seen: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
-        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", text)
-        text = re.sub(r"caches of [^;]*;\s", lambda found: " ".join(found[0].split()) + " ", text)
+        text = _TIME.sub("TIME", text)
         return _IDENTIFIER.sub(lambda found: self._seen.setdefault(found[0], f"ID-{len(self._seen) + 1}"), text)
