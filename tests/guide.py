@@ -1,8 +1,9 @@
 """Pages whose commands are run: read a page, run its commands on a terminal, hold or rewrite the outputs that it shows.
 
 In a fenced block ``console`` a line that begins with ``$ `` is a command, and what follows up to the next one is its
-output; a line ``[...]`` stands for lines that are left out. Two comments, which no reader sees, say the rest: ``<!-- guide: file NAME -->`` makes the next fenced block that
-file, and ``<!-- guide: scene NAME -->`` lets something happen that nobody typed.
+output; a line ``[...]`` stands for lines that are left out. Two comments, which no reader sees, say the rest:
+``<!-- guide: file NAME -->`` makes the next fenced block that file, and ``<!-- guide: scene NAME -->`` lets something
+happen that nobody typed.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 HOME = "/srv/vllm"
-"""Where the pages say that everything lies. A test's directory has a path of the same length, so that lines break alike."""
+"""Where the pages say that everything lies. A test's directory has a path as long, so that lines break alike."""
 
 GAP = "[...]"
 """A line of a page that stands for lines which are left out."""
 
 _IDENTIFIER = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{12})\b")
+_FENCED = re.compile(
+    r"^(?:<!-- guide: file (?P<file>[^\n]+) -->\n)?```(?P<kind>\w+)\n(?P<body>.*?)^```\n", re.MULTILINE | re.DOTALL
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*([A-Za-z])")
 
@@ -64,35 +68,30 @@ def read_page(text: str) -> tuple[Piece, ...]:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    fence, file, lines = "", "", text.splitlines(keepends=True)  # a page is text, no source
-    content: list[str] = []
-    command: tuple[str, list[str]] | None = None
-    for line in lines:
-        directive = re.fullmatch(r"<!-- guide: (scene|file) (.+) -->\n", line)
-        if line.startswith("```"):
-            if command is not None:
-                yield Command(command[0], "".join(command[1]))
-                command = None
-            if fence and file:
-                yield File(file, "".join(content))
-                file, content = "", []
-            fence = "" if fence else line.strip("`\n") or "text"
-            yield Prose(line)
-        elif fence == "console" and line.startswith("$ "):
-            if command is not None:
-                yield Command(command[0], "".join(command[1]))
-            command = line[2:].rstrip("\n"), []
-        elif fence == "console":
-            assert command is not None, f"output without a command: {line!r}"
-            command[1].append(line)
+    end = 0
+    for block in _FENCED.finditer(text):
+        yield from _between(text[end : block.start()])
+        if block["kind"] == "console":
+            yield Prose("```console\n")
+            yield from _commands(block["body"])
+            yield Prose("```\n")
         else:
-            if fence and file:
-                content.append(line)
-            if directive is not None and directive[1] == "scene":
-                yield Scene(directive[2])
-            if directive is not None and directive[1] == "file":
-                file = directive[2]
-            yield Prose(line)
+            if block["file"]:
+                yield File(block["file"], block["body"])
+            yield Prose(block[0])
+        end = block.end()
+    yield from _between(text[end:])
+
+
+def _between(text: str) -> Iterator[Piece]:
+    yield from (Scene(name) for name in re.findall(r"^<!-- guide: scene (.+) -->$", text, re.MULTILINE))
+    yield Prose(text)
+
+
+def _commands(body: str) -> Iterator[Command]:
+    found = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE)
+    assert "".join(f"$ {typed}\n{shown}" for typed, shown in found) == body, f"output without a command: {body!r}"
+    yield from (Command(typed, shown) for typed, shown in found)
 
 
 def commands(pieces: tuple[Piece, ...]) -> tuple[Command, ...]:
@@ -131,7 +130,7 @@ class Walk(NamedTuple):
         # The paragraph breaks where the length of the user's name wants it.
         text = re.sub(
             r"^caches of .*? may hold what (.*?) removes them\n",
-            lambda found: textwrap.fill(f"caches of vllm may hold what {found[1]} removes them", 80) + "\n",
+            lambda found: _filled(f"caches of vllm may hold what {found[1]} removes them"),
             text,
             flags=re.MULTILINE | re.DOTALL,
         )
@@ -158,6 +157,10 @@ def outputs_of(
             # A page that hides a failure teaches that there is none.
             assert code == 0, f"{piece.typed}: exit code {code} that the page does not show\n{printed}"
             yield walk.told(printed)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, 80, break_on_hyphens=False, break_long_words=False) + "\n"
 
 
 def on_terminal(line: str, where: Path, environ: Mapping[str, str]) -> tuple[int, str]:
@@ -201,8 +204,8 @@ def _screen(text: str) -> str:
 def cut_like(shown: str, printed: str) -> str:
     """Return what was printed, without the lines that the page leaves out.
 
-    A line ``[...]`` of the page stands for one line or more. Where the rest is not as the page has it, as many lines are
-    taken from begin and end as the page shows there, and what it shows between two gaps is sought by its first line.
+    A line ``[...]`` of the page stands for one line or more. As many lines are taken from begin and end as the page
+    shows there; what it shows between two gaps is sought by its first line.
     """
     parts = [part.splitlines() for part in re.split(r"^\[\.\.\.\]\n", shown, flags=re.MULTILINE)]
     lines = printed.splitlines()

@@ -112,8 +112,8 @@ def _lines(number: int) -> Iterator[str]:
                 moment = DAY + timedelta(hours=hour, seconds=97 * request + 5)
                 lacking = 24 if request % 3 else 12 + hour
                 yield (
-                    f"{engine} WARNING {moment:%m-%d %H:%M:%S} [gpu_model_runner.py:3007] mm placeholder mismatch: "
-                    f"pad {327 - lacking} embeddings to 327 placeholders (item at token 14 of request chatcmpl-{request})"
+                    f"{engine} WARNING {moment:%m-%d %H:%M:%S} [gpu_model_runner.py:3007] mm placeholder mismatch: pad "
+                    f"{327 - lacking} embeddings to 327 placeholders (item at token 14 of request chatcmpl-{request})"
                 )
 
 
