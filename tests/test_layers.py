@@ -14,6 +14,8 @@ LINES = {
     "errors": 0,
     "model": 0,
     "diff": 1,
+    "launch": 1,
+
     "match": 2,
     "build": 2,
     "patch": 3,
