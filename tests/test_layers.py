@@ -22,6 +22,7 @@ LINES = {
     "evidence": 3,
     "verdict": 4,
     "plan": 5,
+    "advice": 5,
     "lint": 5,
     "disk": 6,
     "registry": 7,
@@ -43,8 +44,10 @@ OWNERS = {
     "unidiff": set(),  # the tests' second opinion
     "packaging": {"build"},
     "rich": {"render"},
-    "json": {"render", "ledger", "transaction", "target", "notes"},
+    "json": {"launch", "advice", "render", "ledger", "transaction", "target", "notes"},
     "typer": {"cli"},
+    "yaml": {"launch"},
+    "pynvml": {"commands"},
     "tomllib": {"patch", "registry"},
     "tomli": {"patch", "registry"},
 }

@@ -1,8 +1,9 @@
 """A registry entry: ``patch.toml`` bytes in, a typed :class:`Patch` or every problem with its line out.
 
 ``entry`` has the types, ``positions`` finds the line of a key, ``document`` reads TOML and collects problems,
-``table`` and ``shapes`` know the keys, ``texts`` checks single strings, ``fixes``, ``advice``,
-``rules`` and ``parse`` say what the keys mean. Nothing here reads a file or knows of other entries. ``positions`` is imported late, since only problems need it.
+``table`` and ``shapes`` know the keys, ``texts`` checks single strings, ``fixes``, ``advice``, ``rules`` and ``parse``
+say what the keys mean. Nothing here reads a file or knows of other entries. ``positions`` is imported late, since only
+problems need it.
 """
 
 from patchctl.patch.document import Document, KeyPath

@@ -31,6 +31,7 @@ def read_avoid(table: Table) -> Avoid:
         when=table.text("when"),
         cost=table.text("cost"),
         rule=_rule(table),
+        hardware=_hardware(table),
     )
 
 
@@ -39,19 +40,24 @@ def read_trigger(table: Table) -> Trigger:
     if not any(key in table for key in _CONDITIONS):
         message = 'must have at least one condition; a bug that any launch can meet has `versions = ">=0"`'
         table.document.report("trigger-without-condition", table.path, message, table.example("model"))
-    for index, chip in enumerate(table.texts("hardware")):
-        if not _CHIP.fullmatch(chip):
-            table.report_item("bad-hardware", "hardware", index, f"is no name of a chip in lower case: {chip!r}")
     return Trigger(
         model=table.texts("model"),
         args=_args(table),
         json=_json(table),
         env=_env(table),
-        hardware=table.texts("hardware"),
+        hardware=_hardware(table),
         rule=_rule(table),
         note=table.text("note"),
         doubt=table.text("doubt"),
     )
+
+
+def _hardware(table: Table) -> tuple[str, ...]:
+    chips = table.texts("hardware")
+    for index, chip in enumerate(chips):
+        if not _CHIP.fullmatch(chip):
+            table.report_item("bad-hardware", "hardware", index, f"is no name of a chip in lower case: {chip!r}")
+    return chips
 
 
 def _rule(table: Table) -> BuildRule | None:

@@ -55,6 +55,7 @@ class Avoid(NamedTuple):
         when: model, flags or hardware under which the bug can trigger; may be empty.
         cost: what avoiding it costs; may be empty.
         rule: the builds on which it helps; None: all that the entry is for.
+        hardware: globs over the chips on which it helps; empty: all.
     """
 
     args: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class Avoid(NamedTuple):
     when: str = ""
     cost: str = ""
     rule: BuildRule | None = None
+    hardware: tuple[str, ...] = ()
 
 
 _NO_ARGS: Mapping[str, bool | tuple[str, ...]] = MappingProxyType({})

@@ -22,7 +22,7 @@ def read_rule(table: Table, *, label: str = "none") -> BuildRule:
     rule = BuildRule(
         builds=table.texts("builds") if "builds" in table.shape.examples else (),
         versions=table.text("versions", one_line=True) or None,
-        label=_read_label(table) or label,
+        label=_read_label(table) if "label" in table else label,
     )
     # A rule that was read badly would be judged for what it does not say.
     for key, problem in rule_problems(rule) if table.document.count == before else ():

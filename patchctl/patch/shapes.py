@@ -90,6 +90,7 @@ AVOID = Shape(
         "cost": 'cost = "one request at a time"',
         "versions": 'versions = ">=0.21"',
         "label": 'label = "any" or "none" or ["cu1*"]',
+        "hardware": 'hardware = ["sm*"]',
     },
 )
 
