@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,6 +67,22 @@ def patchctl(*arguments: str, env: Mapping[str, str] | None = None) -> Done:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Done(code=result.exit_code, out=result.stdout, err=result.stderr)
+
+
+def killed_at(desk: Desk, name: str, *verb: str) -> None:
+    """Run a verb in another process and kill it just before a file whose name ends with ``name`` takes its place."""
+    script = (
+        "import os, signal, sys\n"
+        "def die(event, args):\n"
+        f"    if event == 'os.rename' and str(args[1]).endswith({name!r}):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.addaudithook(die)\n"
+        "from patchctl.cli import main\n"
+        "main()\n"
+    )
+    arguments = [*verb, "--site", str(desk.site), "--registry", str(desk.registry)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
 
 
 def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.sites import record_bytes, record_row
 
-INFO = "vllm-0.25.1.dist-info"
+BUILD = "0.25.1"
+INFO = f"vllm-{BUILD}.dist-info"
 Member = tuple[str, bytes] | tuple[str, bytes, int]
 
 
@@ -21,7 +22,7 @@ def make_wheel(
     rows: Sequence[tuple[str, str, str]] | None = None,
     record: bytes | None = None,
     compression: int = zipfile.ZIP_DEFLATED,
-    build: str = "0.25.1",
+    build: str = BUILD,
 ) -> Path:
     """Write ``where/vllm-BUILD-py3-none-any.whl`` and return it.
 
@@ -31,7 +32,7 @@ def make_wheel(
         rows: RECORD's rows; None: those of the members.
         record: RECORD's bytes; None: made from ``rows``.
         compression: of all members.
-        build: version string.
+        build: the version.
     """
     info = f"vllm-{build}.dist-info"
     whole: list[tuple[str, bytes, int]] = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from patchctl.errors import Outcome
 from patchctl.render.escape import visible
 from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, Done, on_a_terminal, patchctl, tree
+from tests.running import Desk, Done, killed_at, on_a_terminal, patchctl, tree
 from tests.sites import make_site, make_venv_layout
 from tests.small_wheels import make_wheel
 
@@ -37,18 +36,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def open_journal(desk: Desk) -> None:
     """Kill an apply in the middle, so that its journal stays."""
-    script = (
-        "import os, signal, sys\n"
-        "def die(event, args):\n"
-        "    if event == 'os.rename' and str(args[1]).endswith('engine.py'):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "sys.addaudithook(die)\n"
-        "from patchctl.cli import main\n"
-        "main()\n"
-    )
-    arguments = ["apply", "--site", str(desk.site), "--registry", str(desk.registry)]
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL
+    killed_at(desk, "engine.py", "apply")
 
 
 def no_target(desk: Desk) -> Done:

@@ -17,6 +17,7 @@ from patchctl.build import MatchRule
 from patchctl.cli import settings
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
+from patchctl.commands.forecast import Fate, Protection
 from patchctl.evidence import FixStatus, ItemStatus
 from patchctl.verdict import Action, Need, Verdict
 from patchctl.verdict.attribution import FileState
@@ -72,11 +73,11 @@ def plain_records() -> set[str]:
         # What these verbs found comes as fields, which ``plain`` makes records of.
         fields = (folder / f"{verb}.py").read_text("utf-8").partition("_records(")[2]
         found |= set(re.findall(r'yield "([a-z]+)", ', fields.partition("\ndef ")[0]))
-    for name in ("plain", "history", "ps", "matrix"):
+    for name in ("plain", "history", "ps", "matrix", "departures", "preflight"):
         found |= set(re.findall(r'yield \(?\s*"([a-z]+)",', (folder / f"{name}.py").read_text("utf-8")))
     found |= set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
     for names in re.findall(r"for \w+ in \(([^)]*)\):", source):
-        found |= set(re.findall(r'"([a-z]+)"', names))
+        found |= {name.replace("_", "-") for name in re.findall(r'"([a-z_]+)"', names)}
     return found
 
 
@@ -179,6 +180,14 @@ class TestWords:
     def test_of_a_fact_are_in_its_table_and_no_others(self, title: str, kinds: Iterable[type[Enum]]) -> None:
         for rows, kind in zip(tables(section("docs/architecture.md", title)), kinds, strict=True):
             assert {row[0].strip("`") for row in rows} == {word.value for word in kind}
+
+    def test_of_forecasts_are_in_the_tables_of_preflight(self) -> None:
+        told = [
+            [word for row in rows for word in code_words(row[0])]
+            for rows in tables(section("docs/cli.md", "preflight"))
+        ]
+        assert told[0] == [fate.value for fate in Fate]
+        assert told[1] == [protection.value for protection in Protection]
 
     def test_of_files_are_in_the_table_of_verify(self) -> None:
         (states, *_) = tables(section("docs/cli.md", "verify"))

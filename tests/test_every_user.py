@@ -27,7 +27,7 @@ FILES = {"vllm/__init__.py": b"", ENGINE: BASE, LOST: BASE}
 
 pytestmark = pytest.mark.slow
 
-READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint"]
+READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight"]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
     "show": ["show", "a-low"],
@@ -35,6 +35,7 @@ VERBS: dict[str, list[str]] = {
     "hold": ["hold", "b-high", "--reason", "x"],
     "unhold": ["unhold", "c-held"],
     "retire": ["retire", "a-low"],
+    "preflight": ["preflight", "{wheel}"],
     "restore": ["restore", LOST, "--from", "{wheel}"],
 }
 NOTHING_DUE = {"recover", "adopt"}

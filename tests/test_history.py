@@ -77,6 +77,7 @@ class TestRecords:
                 "revision": 3,
                 "diffs": [{"distribution": "vllm", "sha256": sha256_hex(DIFF)}],
                 "reason": None,
+                "retirement": None,
             }
         ]
         assert record["files"] == [{"path": PATH, "before": sha256_hex(BASE), "after": sha256_hex(AFTER)}]

@@ -35,6 +35,7 @@ from patchctl.model import (
     Receipt,
     ReceiptDiff,
     Retirement,
+    SetAside,
     sha256_hex,
 )
 
@@ -62,6 +63,12 @@ FULL = LedgerState(
             assumed="0.20.0+das",
             despite_fix=True,
             applied_at="2026-01-02T03:04:05Z",
+            set_aside=SetAside(
+                builds={"vllm": "0.26.0"},
+                fingerprints={"vllm": OTHER, "torch": None},
+                expected="returns",
+                since="2026-02-03T04:05:06Z",
+            ),
         ),
         Receipt(id="a-entry", kind="backport", title="", revision=1, diffs=(), applied_at="2026-01-02T03:04:05Z"),
     ),
@@ -105,6 +112,7 @@ FULL = LedgerState(
             fingerprints={"vllm": SHA, "torch": None},
             fixes=(ProvenFix(ref="vllm-project/vllm#47312", evidence=("one", "two")),),
             retired_at="2026-01-02T03:04:05Z",
+            over=True,
         ),
     ),
     last_second=1_800_000_000,
@@ -156,6 +164,7 @@ def test_the_order_of_receipts_is_kept_because_it_is_the_order_of_folding() -> N
         FULL,
         FULL.receipts[0],
         FULL.receipts[0].diffs[0],
+        FULL.receipts[0].set_aside,
         *FULL.files.values(),
         FULL.retirements[0],
         FULL.baselines["vllm"],
@@ -178,6 +187,14 @@ def test_a_state_without_baselines_has_the_bytes_it_always_had() -> None:
     assert b"baselines" not in encode_ledger(FULL._replace(baselines={}))
 
 
+def test_a_state_without_departures_has_the_bytes_it_always_had() -> None:
+    receipts = tuple(receipt._replace(set_aside=None) for receipt in FULL.receipts)
+    retirements = tuple(retirement._replace(over=False) for retirement in FULL.retirements)
+    data = encode_ledger(FULL._replace(receipts=receipts, retirements=retirements))
+    assert b"set_aside" not in data
+    assert b'"over"' not in data
+
+
 def test_the_recorded_mode_has_permission_bits_only() -> None:
     fact = FULL.files["vllm/b.py"]._replace(base_mode=0o106755, result_mode=0o104711)
     state = FULL._replace(files={"vllm/b.py": fact})
@@ -196,6 +213,22 @@ PATHS = st.from_regex(r"[a-z]{1,3}/[a-z]{1,3}/[a-z]{1,5}\.py", fullmatch=True)
 DIFFS = st.builds(
     ReceiptDiff, distribution=NAMES, diff=NAMES, sha256=HASHES, strip=st.integers(0, 9), build=NAMES, rule=NAMES
 )
+BUILDS = st.dictionaries(NAMES, NAMES, max_size=2)
+PRINTS = st.dictionaries(NAMES, st.one_of(st.none(), NAMES), max_size=2)
+ASIDE = st.builds(
+    SetAside, builds=BUILDS, fingerprints=PRINTS, expected=st.sampled_from(["retires", "returns", "lost"]), since=NAMES
+)
+FIXES = st.builds(ProvenFix, ref=NAMES, evidence=st.lists(NAMES, max_size=2).map(tuple))
+RETIREMENTS = st.builds(
+    Retirement,
+    id=NAMES,
+    revision=st.integers(0, 1 << 40),
+    builds=BUILDS,
+    fingerprints=PRINTS,
+    fixes=st.lists(FIXES, max_size=2).map(tuple),
+    retired_at=NAMES,
+    over=st.booleans(),
+)
 RECEIPTS = st.builds(
     Receipt,
     id=NAMES,
@@ -208,6 +241,7 @@ RECEIPTS = st.builds(
     assumed=st.one_of(st.none(), NAMES),
     despite_fix=st.booleans(),
     applied_at=NAMES,
+    set_aside=st.one_of(st.none(), ASIDE),
 )
 TIMES = st.integers(-(1 << 92), 1 << 92)
 LINKS = st.text(min_size=1, max_size=8).filter(lambda text: "\0" not in text)
@@ -245,7 +279,7 @@ STATES = st.builds(
     baselines=st.lists(BASELINES, max_size=2).map(
         lambda found: {baseline.distribution: baseline for baseline in found}
     ),
-    retirements=st.just(()),
+    retirements=st.lists(RETIREMENTS, max_size=2).map(tuple),
     last_second=st.integers(0, 1 << 40),
     sha256=st.none(),
 )
@@ -281,6 +315,10 @@ def in_file(key: str, value: object, path: str = "vllm/b.py") -> Change:
 
 def in_receipt(key: str, value: object) -> Change:
     return lambda document: document["receipts"][0].update({key: value})
+
+
+def in_aside(key: str, value: object) -> Change:
+    return lambda document: document["receipts"][0]["set_aside"].update({key: value})
 
 
 def file_at(path: str) -> Change:
@@ -331,6 +369,12 @@ def file_at(path: str) -> Change:
         (in_receipt("id", "a-entry"), "receipts"),
         (in_receipt("assumed", []), "receipts[0].assumed"),
         (in_receipt("diffs", {}), "receipts[0].diffs"),
+        (in_receipt("set_aside", None), "receipts[0].set_aside"),
+        (in_aside("expected", "stays"), "receipts[0].set_aside.expected"),
+        (in_aside("builds", {"vllm": None}), "receipts[0].set_aside.builds['vllm']"),
+        (in_aside("fingerprints", {"vllm": 1}), "receipts[0].set_aside.fingerprints['vllm']"),
+        (in_aside("why", ""), "receipts[0].set_aside.why"),
+        (lambda document: document["retirements"][0].update(over=1), "retirements[0].over"),
         (lambda document: document["receipts"][0]["diffs"][0].update(sha256="x"), "receipts[0].diffs[0].sha256"),
         (lambda document: document["receipts"][0]["diffs"][0].pop("strip"), "receipts[0].diffs[0].strip"),
         (lambda document: document["receipts"].append("x"), "receipts[2]"),

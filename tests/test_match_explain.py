@@ -241,6 +241,10 @@ class TestHeadings:
     def test_are_those_around_the_line(self, line: int, expected: tuple[bytes, ...]) -> None:
         assert headings(self.SOURCE, line - 1) == expected
 
+    def test_of_a_signature_over_several_lines_are_found(self) -> None:
+        source = split(b"class A:\n    def f(\n        self,\n        x: int,\n    ) -> None:\n        y = x\n")
+        assert headings(source, 5) == (b"class A:", b"def f(")
+
     def test_of_what_is_no_source_are_none(self) -> None:
         assert headings([b"\n", b"  \n"], 0) == ()
         assert headings([], 0) == ()

@@ -107,6 +107,7 @@ READING = (
     (("verify", "--baseline", "--dry-run"), 0),
     (("doctor",), 0),
     (("doctor", "--clean", "--gc"), 0),
+    (("preflight", "none.whl"), 3),
 )
 """Readers, dry runs, and what has nothing to do."""
 
@@ -131,6 +132,18 @@ def test_nothing_to_do_opens_nothing_for_writing(bench: Bench) -> None:
         done = bench.run(*arguments, reads=True)
         assert (done.returncode, done.stderr if done.returncode == 99 else "") == (code, "")
     assert tree_state(bench.root) == before
+
+
+def test_looking_ahead_opens_nothing_for_writing(bench: Bench, tmp_path: Path) -> None:
+    assert bench.run("apply", reads=False).returncode == 0
+    wheel = make_wheel(tmp_path, [("vllm/moved/one.py", BASE)], build="0.26.0")
+    there = Bench(tmp_path / "there")
+    before = tree_state(tmp_path)
+    for candidate in (wheel, there.root, there.site):
+        done = bench.run("preflight", str(candidate), reads=True)
+        code = 1 if candidate is wheel else 0
+        assert (done.returncode, done.stderr if done.returncode == 99 else "") == (code, "")
+    assert tree_state(tmp_path) == before
 
 
 def test_writing_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(bench: Bench) -> None:

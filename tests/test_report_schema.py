@@ -11,14 +11,17 @@ import pytest
 import typer
 from jsonschema import Draft202012Validator
 
-from patchctl.build import MatchRule
+from patchctl.build import BuildChange, MatchRule
 from patchctl.caches import Purge
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
+from patchctl.commands.forecast import Fate, Forecast, Protection
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
+from patchctl.commands.moves import Alike, Moved
+from patchctl.commands.preflight import Prospect, Swap
 from patchctl.commands.proving import Cell, Grown, Proof
 from patchctl.commands.report import ProcessReport
 from patchctl.commands.verify import Verification
@@ -39,8 +42,11 @@ from patchctl.model import (
     Fix,
     FixRole,
     Hold,
+    ProvenFix,
     Receipt,
     ReceiptDiff,
+    Retirement,
+    SetAside,
     Target,
     sha256_hex,
 )
@@ -273,11 +279,17 @@ def status_report() -> Report:
     """Every kind of entry: one with everything, one that only the ledger knows, an advisory."""
     orphan = case(id="orphan", patch=None, hold=None, fixes=(), diffs=(), rule=MatchRule.NONE, assumed=None)
     advice = case(id="advice", patch=ADVISORY, receipt=None, hold=None, diffs=(), recorded=(), assumed=None)
+    receipt = assessment().case.receipt
+    assert receipt is not None
+    aside = case(id="aside", receipt=receipt._replace(set_aside=ASIDE))
+    retired = case(id="retired", receipt=None, recorded=(), retirement=RETIREMENT)
     return Report(
         command="status",
         target=TARGET,
         assessments=(
             assessment(),
+            assessment(case=aside, verdict=Verdict.LOST),
+            assessment(case=retired, need=Need.FIXED, action=Action.NONE),
             assessment(case=orphan, verdict=Verdict.APPLIED, action=Action.NONE),
             assessment(case=advice, verdict=None, fit=None, files=(), action=Action.NONE),
         ),
@@ -300,12 +312,27 @@ def change_report() -> Report:
         adopted=("sixth",),
         reverted=("second",),
         retired=("third",),
+        set_aside=("seventh",),
         held=("fourth",),
         unheld=("fifth",),
         edits=edits,
     )
     caches = (Purge(path="/home/a/.cache/vllm/modelinfos", state="partial", files=2, size=10, reason="a link"),)
-    return Report(command="apply", target=TARGET, change=change, caches=caches, processes=ps_report().processes)
+    report = Report(command="apply", target=TARGET, change=change, caches=caches, processes=ps_report().processes)
+    return report._replace(steps=("patchctl check",))
+
+
+RETIREMENT = Retirement(
+    id="retired",
+    revision=2,
+    builds={"vllm": "0.26.0"},
+    fingerprints={"vllm": DIGEST, "aiter": None},
+    fixes=(ProvenFix(ref="x/y#1", evidence=("it is there",)),),
+    retired_at="2026-01-01T00:00:00Z",
+)
+ASIDE = SetAside(
+    builds={"vllm": "0.26.0"}, fingerprints={"vllm": DIGEST, "aiter": None}, expected="returns", since="2026-01-01"
+)
 
 
 def history_report() -> Report:
@@ -318,7 +345,10 @@ def history_report() -> Report:
         result="rolled-back",
         named=("first",),
         decisions=("--despite-fix",),
-        entries=(HistoryEntry(id="first", what="applied", revision=2, diffs=(("vllm", DIGEST),), reason="because"),),
+        entries=(
+            HistoryEntry(id="first", what="applied", revision=2, diffs=(("vllm", DIGEST),), reason="because"),
+            HistoryEntry(id="second", what="retired", revision=2, retirement=RETIREMENT),
+        ),
         files=(HistoryFile(path="vllm/a.py", before=DIGEST, after=None),),
         omitted=1,
         reason="no space",
@@ -431,6 +461,50 @@ def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     return Report(command="lint", outcome=Outcome.ATTENTION, lint=found)
 
 
+def preflight_report() -> Report:
+    alike = (Alike(path="vllm/c.py", equal=5, size=7),)
+    moved = Moved(path="vllm/a.py", symbol="A.run", paths=("vllm/b.py",), more=1, fits=("vllm/b.py",), alike=alike)
+    swap = Swap(
+        distribution="vllm",
+        before="0.20.0+das.dtk2604",
+        after="0.26.0",
+        change=BuildChange.UPGRADE,
+        same_files=False,
+    )
+    found = assessment()
+    forecasts = (
+        Forecast(
+            id="first",
+            now=found,
+            there=found,
+            fate=Fate.VANISHES,
+            protection=Protection.LOST,
+            moved=(moved, moved._replace(symbol=None)),
+            rest=(FileEdit(path="vllm/a.py", kind=EditKind.MODIFY, before=b"1", after=b"2"),),
+        ),
+        Forecast(id="second", now=found, there=None, fate=Fate.UNKNOWN, protection=Protection.UNKNOWN, reason="a tie"),
+    )
+    prospect = Prospect(
+        path="vllm.whl",
+        kind="wheel",
+        target=TARGET,
+        swaps=(swap, swap._replace(before=None, change=None, same_files=None)),
+        forecasts=forecasts,
+        steps=("patchctl check",),
+        notes=("a note",),
+        warnings=(PROBLEM,),
+        errors=(PROBLEM,),
+    )
+    unread = Prospect(path="none.whl", errors=(PROBLEM,))
+    return Report(
+        command="preflight",
+        outcome=Outcome.CANNOT_ANSWER,
+        target=TARGET,
+        prospects=(prospect, unread),
+        errors=(PROBLEM,),
+    )
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -446,6 +520,7 @@ def documents() -> Iterator[dict[str, Any]]:
         lint_report(),
         lint_report(proof()),
         lint_report(proof(), matrix=True),
+        preflight_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -488,6 +563,16 @@ class TestTheSchema:
             ("lint_cell/need", Need),
             ("lint_fix/role", FixRole),
             ("lint_fix/status", FixStatus),
+            ("forecast/fate", Fate),
+            ("forecast/protection", Protection),
+            ("forecast/kind", Kind),
+            ("forecast/severity", Severity),
+            ("forecast/fix_status", FixStatus),
+            ("build_change/change", BuildChange),
+            ("candidate/kind", CandidateKind),
+            ("standing/verdict", Verdict),
+            ("standing/need", Need),
+            ("standing/action", Action),
         ],
     )
     def test_knows_the_words_of_the_code(self, place: str, words: type[Enum]) -> None:
@@ -514,15 +599,15 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint"}
-        audit = {"#.history", "#.processes", "#.caches", "#/$defs/processes.changed_at"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.candidates"}
+        audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 13
+        assert [complaints(found) for found in documents()] == [[]] * 14
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, readers, writers
+from patchctl.cli import auditors, authors, examiners, menders, readers, upgraders, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -23,6 +23,7 @@ readers.register(app)
 examiners.register(app)
 auditors.register(app)
 authors.register(app)
+upgraders.register(app)
 writers.register(app)
 menders.register(app)
 

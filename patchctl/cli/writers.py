@@ -174,6 +174,14 @@ def unhold(
 def retire(
     common: Common,
     ids: Ids = None,
+    candidate: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="CANDIDATE",
+            help="Before an upgrade to this wheel, directory or environment: set aside all that is applied.",
+        ),
+    ] = None,
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,
@@ -183,22 +191,22 @@ def retire(
     wait: Wait = 0.0,
 ) -> None:
     """Take out what the installed bytes prove fixed, and record the proof; without ID whatever is due for it."""
-    from patchctl.commands.retire import retire as act
 
     def command(place: Place, clock: Clock) -> Report:
-        return act(
-            place,
-            clock,
-            ids or (),
-            dry_run=dry_run,
-            wait=wait,
-            consent=consent(
-                allow_running=allow_running,
-                purge_caches=purge_caches,
-                cache_user=cache_user,
-            ),
-            allowed=Allowed(editable=allow_editable, base=allow_base),
+        if ids and candidate is not None:
+            message = "--for takes out all that is applied, so it goes with no entries by id"
+            raise UsageError("ids-with-for", message, hint="patchctl revert takes out single entries")
+        allowed = Allowed(editable=allow_editable, base=allow_base)
+        consented = consent(
+            allow_running=allow_running, purge_caches=purge_caches, cache_user=cache_user, **{"for": candidate}
         )
+        if candidate is not None:
+            from patchctl.commands.retire_for import retire_for
+
+            return retire_for(place, clock, candidate, dry_run=dry_run, wait=wait, consent=consented, allowed=allowed)
+        from patchctl.commands.retire import retire as act
+
+        return act(place, clock, ids or (), dry_run=dry_run, wait=wait, consent=consented, allowed=allowed)
 
     run("retire", common, command)
 

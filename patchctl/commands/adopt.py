@@ -73,8 +73,8 @@ def adopt(
 
 def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, unproven: bool) -> Proposal:
     named = named_assessments(scene, ids)
-    notes = [f"{found.id} is recorded already" for found in named if found.case.receipt is not None]
-    wanted = [found for found in named if found.case.receipt is None]
+    notes = [f"{found.id} is recorded already" for found in named if not _is_open(found)]
+    wanted = [found for found in named if _is_open(found)]
     refused = [problem for found in wanted if (problem := _refusal(found)) is not None]
     if refused:
         return _propose(scene, [], _NOBODY, refused, notes, clock, strict=True)
@@ -106,9 +106,14 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None) -> Proposal:
     return _propose(scene, wanted, found, said, [], clock, strict=False)
 
 
+def _is_open(found: Assessment) -> bool:
+    """Nobody recorded it, or it was set aside for an upgrade: whoever put that back did so by hand."""
+    return found.case.receipt is None or found.case.receipt.set_aside is not None
+
+
 def _may_be_in(found: Assessment) -> bool:
     """Due to be adopted; or it looks like a misfit, as an entry does that another one was put on top of."""
-    unrecorded = found.case.receipt is None and found.need is Need.WANTED
+    unrecorded = _is_open(found) and found.need is Need.WANTED
     return unrecorded and found.action in {Action.ADOPT, Action.PORT} and _refusal(found) is None
 
 
@@ -144,7 +149,7 @@ def _with_required(scene: Scene, wanted: Sequence[Assessment]) -> list[Assessmen
     while True:
         more = {id_ for found in scene.assessments if found.id in ids for id_ in found.case.requires} - ids
         others = [found for id_ in more if (found := scene.find(id_)) is not None]
-        new = {it.id for it in others if it.case.receipt is None and _refusal(it) is None}
+        new = {it.id for it in others if _is_open(it) and _refusal(it) is None}
         if not new:
             return [found for found in scene.in_registry_order() if found.id in ids]
         ids |= new
@@ -225,7 +230,7 @@ def _propose(
 ) -> Proposal:
     by_id = {it.id: it for it in wanted}
     return Proposal(
-        steps=(*kept_steps(scene), *(_step(scene, by_id[id_], clock) for id_ in found.ids)),
+        steps=(*kept_steps(scene, but=found.ids), *(_step(scene, by_id[id_], clock) for id_ in found.ids)),
         holds=scene.site.ledger.holds,
         refused=tuple(refused),
         strict=strict,

@@ -113,11 +113,12 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
     if found.verdict is None:
         message = f"{id_} is advice only: there is nothing to apply"
         return Problem(code="advice-only", message=message, hint=f"patchctl show {id_}", patch=id_)
-    if found.need is Need.FIXED and not despite_fix:
+    returns = found.action is Action.APPLY and found.need in {Need.FIXED, Need.HELD}
+    if found.need is Need.FIXED and not (despite_fix or returns):
         message = f"{id_} is not needed: {found.reason}"
         hint = f"patchctl apply {id_} --despite-fix applies it all the same"
         return Problem(code="fixed", message=message, hint=hint, patch=id_)
-    if found.need is Need.HELD or found.case.hold is not None:
+    if found.case.hold is not None and not returns:
         reason = found.case.hold.reason if found.case.hold is not None else ""
         message = f"{id_} is held: {reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
@@ -239,6 +240,7 @@ def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bo
     diffs = case.due
     old = case.receipt
     patch = case.patch
+    stays = old is not None and (old.set_aside is None or not case.rebuilt)
     receipt = Receipt(
         id=found.id,
         kind=patch.kind.value if patch is not None else old.kind if old is not None else "",
@@ -269,6 +271,8 @@ def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bo
             requires=case.requires,
             conflicts=patch.conflicts if patch is not None else (),
             takes_out=case.replaces,
+            returns=old is not None and old.set_aside is not None,
         ),
-        receipt=receipt if old is None else receipt._replace(despite_fix=receipt.despite_fix or old.despite_fix),
+        # what was said of another build does not hold for this one
+        receipt=receipt._replace(despite_fix=True) if old is not None and old.despite_fix and stays else receipt,
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from patchctl.build import MatchRule
 from patchctl.commands.selection import Selection
 from patchctl.evidence import FixFinding
+from patchctl.model import Retirement
 from patchctl.registry import replaced_ids
 from patchctl.verdict import Case, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
@@ -56,7 +57,17 @@ def _case(
         assumed=selection.assumed,
         incomplete=_incomplete(selection, site),
         rebuilt=_facts_rebuilt(selection, site),
+        retirement=_retirement(selection, site),
+        installed={name: site.distributions[name].build for name in _named(selection) if name in site.distributions},
     )
+
+
+def _retirement(selection: Selection, site: SiteFacts) -> Retirement | None:
+    """The last one; whoever applied it since decided anew, and what became of that is what counts."""
+    if selection.receipt is not None:
+        return None
+    last = next((it for it in reversed(site.ledger.retirements) if it.id == selection.id), None)
+    return None if last is None or last.over else last
 
 
 def _replacements(
@@ -75,9 +86,12 @@ def _replacements(
 
 
 def _incomplete(selection: Selection, site: SiteFacts) -> bool:
+    return not _named(selection) <= set(site.distributions)
+
+
+def _named(selection: Selection) -> set[str]:
     named = set(selection.entry.distributions) if selection.entry is not None else set()
-    named |= {diff.distribution for diff in selection.recorded}
-    return not named <= set(site.distributions)
+    return named | {diff.distribution for diff in selection.recorded}
 
 
 def _nearest(diffs: Sequence[SourceDiff], site: SiteFacts) -> SourceDiff:

@@ -216,7 +216,7 @@ def _report(command: str, scene: Scene, draft: Draft, change: Change | None, nam
     if any(draft.promises_check or problem.patch in named_count for problem in scene.errors):
         outcome = outcome.worse(Outcome.CANNOT_ANSWER)
     touched = {*draft.change.applied, *draft.change.reverted, *draft.change.retired, *draft.change.held}
-    touched |= {*named, *draft.change.adopted, *draft.change.unheld}
+    touched |= {*named, *draft.change.adopted, *draft.change.unheld, *draft.change.set_aside}
     touched |= {problem.patch for problem in draft.refused if problem.patch}
     return Report(
         command=command,

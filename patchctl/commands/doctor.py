@@ -206,7 +206,7 @@ def _site(room: _Room) -> tuple[SiteView, list[Finding]]:
         file_system=room.ground.file_system,
         read_only=room.ground.read_only,
         state=state.words,
-        applied=tuple(receipt.id for receipt in state.ledger.receipts),
+        applied=tuple(receipt.id for receipt in state.ledger.receipts if receipt.set_aside is None),
         lock=lock,
         distributions=found,
     )

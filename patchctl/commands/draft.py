@@ -14,7 +14,7 @@ from patchctl.commands.stack import kept_steps
 from patchctl.diff import ChangeKind
 from patchctl.errors import Problem
 from patchctl.ledger import LEDGER_PATH, encode_ledger, is_stored, patch_path, read_ledger_bytes, read_patch
-from patchctl.model import EditKind, FileEdit, LedgerState, Receipt, sha256_hex
+from patchctl.model import EditKind, FileEdit, LedgerState, Receipt, Retirement, sha256_hex
 from patchctl.plan import Layer, Plan, Refusal, build_plan
 from patchctl.transaction import missing_directories
 from patchctl.verdict import Need
@@ -216,10 +216,10 @@ def _settled(
     """Everything fits: put the ledger's edit behind the files' edits."""
     old = scene.site.ledger
     state = LedgerState(
-        receipts=_receipts(scene, steps, leaving),
+        receipts=_receipts(scene, proposal, steps, leaving),
         files=plan.files,
         holds=proposal.holds,
-        retirements=(*old.retirements, *proposal.retirements),
+        retirements=(*_retired_before(old, steps), *proposal.retirements),
         last_second=plan.last_second,
         baselines=old.baselines,
     )
@@ -247,8 +247,20 @@ def _lost(scene: Scene, kept: Sequence[bytes]) -> bool:
     return any(not is_stored(scene.target.site, sha256_hex(data)) for data in kept)
 
 
-def _receipts(scene: Scene, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:
-    """In the order of the stack, which is the order of folding from now on; what could not be judged comes first."""
+def _retired_before(old: LedgerState, steps: Sequence[Step]) -> tuple[Retirement, ...]:
+    """What was retired and comes in again is another matter from now on."""
+    again = {step.layer.id for step in steps if step.layer.moved}
+    return tuple(it._replace(over=True) if it.id in again else it for it in old.retirements)
+
+
+def _receipts(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: Sequence[str]) -> tuple[Receipt, ...]:
+    """In the order of the stack, which is the order of folding from now on; what could not be judged comes first.
+
+    Where entries are set aside nothing comes in, so that the order stays as it is.
+    """
+    if proposal.aside:
+        staying = [it for it in scene.site.ledger.receipts if it.id in proposal.aside or it.id not in leaving]
+        return tuple(it._replace(set_aside=proposal.aside.get(it.id, it.set_aside)) for it in staying)
     inside = {step.layer.id for step in steps}
     unjudged = [it for it in scene.site.ledger.receipts if it.id not in inside and it.id not in leaving]
     if not {receipt.id for receipt in unjudged} <= set(scene.unknown):
@@ -264,8 +276,9 @@ def _change(scene: Scene, proposal: Proposal, steps: Sequence[Step], leaving: tu
         state="planned",
         applied=() if proposal.adopts else moved,
         adopted=moved if proposal.adopts else (),
-        reverted=tuple(id_ for id_ in leaving if id_ not in retired),
+        reverted=tuple(id_ for id_ in leaving if id_ not in retired and id_ not in proposal.aside),
         retired=retired,
+        set_aside=tuple(id_ for id_ in leaving if id_ in proposal.aside),
         held=tuple(id_ for id_ in after if after[id_] != before.get(id_)),
         unheld=tuple(id_ for id_ in before if id_ not in after),
         edits=plan.edits,

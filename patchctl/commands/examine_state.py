@@ -206,12 +206,17 @@ def find_orphans(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> 
 
 
 def gone_receipts(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> tuple[str, ...]:
-    """Return the ids of receipts of which no distribution is installed in the site any more."""
+    """Return the ids of receipts of which no distribution is installed in the site any more.
+
+    What was set aside for an upgrade waits for one.
+    """
     present = _present(site, ledger, shelves)
     return tuple(
         receipt.id
         for receipt in ledger.receipts
-        if receipt.diffs and not any(diff.distribution in present for diff in receipt.diffs)
+        if receipt.set_aside is None
+        and receipt.diffs
+        and not any(diff.distribution in present for diff in receipt.diffs)
     )
 
 

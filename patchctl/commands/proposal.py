@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.errors import Problem
-from patchctl.model import Hold, Receipt, Retirement
+from patchctl.model import Hold, Receipt, Retirement, SetAside
 from patchctl.plan import Layer
 from patchctl.verdict import Base
 
@@ -24,7 +24,8 @@ class Proposal(NamedTuple):
 
     Attributes:
         steps: the stack, in fold order; every receipt that stays is in it.
-        leaving: ids whose receipts go.
+        leaving: ids whose changes leave the files; their receipts go too, but for those of ``aside``.
+        aside: of those that leave, the ones which are to come back or retire after an upgrade: their receipts stay.
         holds: the operator's decisions afterwards.
         retirements: to append.
         refused: what cannot be done, found before planning.
@@ -47,3 +48,4 @@ class Proposal(NamedTuple):
     notes: tuple[str, ...] = ()
     bases: Mapping[str, Base] = MappingProxyType({})
     adopts: bool = False
+    aside: Mapping[str, SetAside] = MappingProxyType({})

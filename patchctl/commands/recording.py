@@ -20,6 +20,7 @@ from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex
 from patchctl.model.history import HistoryEntry, HistoryFile, HistoryRecord
 from patchctl.processes import read_moment
 from patchctl.transaction import Commit, LockedSite, Recovery, new_transaction_id
+from patchctl.verdict import builds_words
 
 _ID_DIGITS = 32
 
@@ -141,10 +142,20 @@ def _entries(scene: Scene, draft: Draft) -> tuple[HistoryEntry, ...]:
     entries = [_moved(id_, "applied", after.get(id_)) for id_ in change.applied]
     entries += [_moved(id_, "adopted", after.get(id_)) for id_ in change.adopted]
     entries += [_moved(id_, "reverted", before.get(id_)) for id_ in change.reverted]
-    entries += [_moved(id_, "retired", before.get(id_)) for id_ in change.retired]
+    proofs = {it.id: it for it in draft.state.retirements}
+    retired = [_moved(id_, "retired", before.get(id_)) for id_ in change.retired]
+    entries += [entry._replace(retirement=proofs.get(entry.id)) for entry in retired]
+    entries += [_set_aside(after[id_]) for id_ in change.set_aside]
     entries += [HistoryEntry(id=id_, what="held", reason=holds[id_].reason) for id_ in change.held]
     entries += [HistoryEntry(id=id_, what="unheld") for id_ in change.unheld]
     return tuple(entries)
+
+
+def _set_aside(receipt: Receipt) -> HistoryEntry:
+    entry, mark = _moved(receipt.id, "set-aside", receipt), receipt.set_aside
+    if mark is None:
+        return entry
+    return entry._replace(reason=f"for the upgrade to {builds_words(mark.builds)}; expected: {mark.expected}")
 
 
 def forgotten(receipts: Sequence[Receipt]) -> tuple[HistoryEntry, ...]:

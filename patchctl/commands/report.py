@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.caches import Purge
     from patchctl.commands.diagnosis import Diagnosis
     from patchctl.commands.lint import LintReport
+    from patchctl.commands.preflight import Prospect
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
@@ -33,6 +34,7 @@ class Change(NamedTuple):
         adopted: ids that were in the files and are recorded now.
         reverted: ids taken out.
         retired: ids taken out because every fix is proven.
+        set_aside: ids taken out for an upgrade.
         held: ids whose hold was set.
         unheld: ids whose hold was taken back.
         edits: of the distribution's files, by path; patchctl's own state is not listed.
@@ -45,6 +47,7 @@ class Change(NamedTuple):
     adopted: tuple[str, ...] = ()
     reverted: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     unheld: tuple[str, ...] = ()
     edits: tuple[FileEdit, ...] = ()
@@ -113,6 +116,8 @@ class Report(NamedTuple):
         verification: for ``verify``.
         diagnosis: for ``doctor``.
         lint: for ``lint``.
+        steps: commands to run next, in this order, as a shell reads them.
+        prospects: for ``preflight``: every candidate, as they were given.
     """
 
     command: str
@@ -133,3 +138,5 @@ class Report(NamedTuple):
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
     lint: LintReport | None = None
+    steps: tuple[str, ...] = ()
+    prospects: tuple[Prospect, ...] = ()

@@ -9,12 +9,13 @@ import binascii
 from collections.abc import Mapping
 
 from patchctl.errors import LedgerError
+from patchctl.ledger.departures import read_retirement, read_set_aside, retirement_fields, set_aside_fields
 from patchctl.ledger.fields import TIMES, Fields, damaged, parse_json, text
 from patchctl.model.files import Link, sha256_hex
 from patchctl.model.layout import LEDGER_PATH, is_own_xattr, is_sha256
 from patchctl.model.listing import Baseline
 from patchctl.model.paths import path_problem
-from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement
+from patchctl.model.state import FileFact, Hold, LedgerState, Receipt, ReceiptDiff, SetAside
 
 FORMAT = 1
 SIZE_LIMIT = 16 << 20
@@ -48,7 +49,7 @@ def decode_ledger(data: bytes) -> LedgerState:
         receipts=tuple(_receipt(*item) for item in fields.items("receipts")),
         files={path: _file(path, value, where) for path, value, where in fields.entries("files")},
         holds={name: _hold(name, value, where) for name, value, where in fields.entries("holds")},
-        retirements=tuple(_retirement(*item) for item in fields.items("retirements")),
+        retirements=tuple(read_retirement(*item) for item in fields.items("retirements")),
         last_second=fields.number("last_second"),
         sha256=sha256_hex(data),
         baselines=_baselines(fields),
@@ -73,7 +74,7 @@ def encode_ledger(state: LedgerState) -> bytes:
         "receipts": [_receipt_fields(receipt) for receipt in state.receipts],
         "files": {path: _file_fields(fact) for path, fact in state.files.items()},
         "holds": {name: {"reason": hold.reason, "since": hold.since} for name, hold in state.holds.items()},
-        "retirements": [_retirement_fields(retirement) for retirement in state.retirements],
+        "retirements": [retirement_fields(retirement) for retirement in state.retirements],
         "last_second": state.last_second,
         **_baseline_fields(state.baselines),
     }
@@ -95,6 +96,7 @@ def _receipt(value: object, where: str) -> Receipt:
         assumed=fields.optional_text("assumed"),
         despite_fix=fields.flag("despite_fix"),
         applied_at=fields.text("applied_at"),
+        set_aside=_set_aside(fields),
     )
     fields.close()
     return receipt
@@ -122,7 +124,13 @@ def _receipt_fields(receipt: Receipt) -> dict[str, object]:
         "assumed": receipt.assumed,
         "despite_fix": receipt.despite_fix,
         "applied_at": receipt.applied_at,
+        **set_aside_fields(receipt.set_aside),
     }
+
+
+def _set_aside(fields: Fields) -> SetAside | None:
+    key = "set_aside"
+    return read_set_aside(fields.take(key), fields.at(key)) if fields.has(key) else None
 
 
 def _diff(value: object, where: str) -> ReceiptDiff:
@@ -215,33 +223,6 @@ def _hold(name: str, value: object, where: str) -> Hold:
     return hold
 
 
-def _retirement(value: object, where: str) -> Retirement:
-    fields = Fields(value, where)
-    retirement = Retirement(
-        id=fields.text("id"),
-        revision=fields.number("revision"),
-        builds={name: text(item, at) for name, item, at in fields.entries("builds")},
-        fingerprints={
-            name: None if item is None else text(item, at) for name, item, at in fields.entries("fingerprints")
-        },
-        fixes=tuple(_fix(*item) for item in fields.items("fixes")),
-        retired_at=fields.text("retired_at"),
-    )
-    fields.close()
-    return retirement
-
-
-def _retirement_fields(retirement: Retirement) -> dict[str, object]:
-    return {
-        "id": retirement.id,
-        "revision": retirement.revision,
-        "builds": dict(retirement.builds),
-        "fingerprints": dict(retirement.fingerprints),
-        "fixes": [{"ref": fix.ref, "evidence": list(fix.evidence)} for fix in retirement.fixes],
-        "retired_at": retirement.retired_at,
-    }
-
-
 def _baselines(fields: Fields) -> dict[str, Baseline]:
     if not fields.has("baselines"):
         return {}
@@ -277,13 +258,6 @@ def _baseline_fields(baselines: Mapping[str, Baseline]) -> dict[str, object]:
             for name, baseline in baselines.items()
         }
     }
-
-
-def _fix(value: object, where: str) -> ProvenFix:
-    fields = Fields(value, where)
-    fix = ProvenFix(ref=fields.text("ref"), evidence=fields.texts("evidence"))
-    fields.close()
-    return fix
 
 
 def _hash(value: str, where: str) -> str:

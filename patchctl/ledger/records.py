@@ -6,9 +6,11 @@ know are passed over, since a record is never written again. Which records there
 
 from __future__ import annotations
 
+from patchctl.ledger.departures import read_retirement, retirement_fields
 from patchctl.ledger.fields import Fields, damaged, parse_json, text
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment
 from patchctl.model.layout import is_sha256, is_transaction_id
+from patchctl.model.state import Retirement
 
 FORMAT = 1
 SIZE_LIMIT = 1 << 20
@@ -55,6 +57,7 @@ def _encode(record: HistoryRecord) -> bytes:
                 "revision": entry.revision,
                 "diffs": [{"distribution": name, "sha256": sha256} for name, sha256 in entry.diffs],
                 "reason": entry.reason,
+                **({} if entry.retirement is None else {"retirement": retirement_fields(entry.retirement)}),
             }
             for entry in record.entries
         ],
@@ -115,7 +118,13 @@ def _entry(value: object, where: str) -> HistoryEntry:
         revision=fields.optional_number("revision"),
         diffs=tuple(_diff(*item) for item in fields.items("diffs")),
         reason=fields.optional_text("reason"),
+        retirement=_retirement(fields),
     )
+
+
+def _retirement(fields: Fields) -> Retirement | None:
+    key = "retirement"
+    return read_retirement(fields.take(key), fields.at(key)) if fields.has(key) else None
 
 
 def _diff(value: object, where: str) -> tuple[str, str]:

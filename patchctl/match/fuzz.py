@@ -6,8 +6,6 @@ applied with fuzz. Not handed on from ``match``: hardly any run needs it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from patchctl.diff import ChangeKind, FileDiff, Hunk
 from patchctl.match.text import Text
 
@@ -29,40 +27,39 @@ def fuzz_needed(diff: FileDiff, content: bytes, *, limit: int = GNU_LIMIT) -> in
     """
     if diff.kind not in {ChangeKind.MODIFY, ChangeKind.RENAME}:
         return None
-    text, low, offset, most = Text(content), 0, 0, 0
+    text, settled, offset, most = Text(content), 0, 0, 0
     for hunk in diff.hunks:
         for fuzz in range(min(limit, max(hunk.leading, hunk.trailing)) + 1):
-            found = _place(hunk, text, fuzz, low, offset)
-            if found is not None:
-                low, offset, most = found.stop, found.offset, max(most, fuzz)
+            start = _start(hunk, text, fuzz, settled, offset)
+            if start is not None:
+                settled = start + len(hunk.old_lines) - hunk.trailing
+                offset, most = start - hunk.old_start + 1, max(most, fuzz)
                 break
         else:
             return None
     return most
 
 
-class _Place(NamedTuple):
-    """The line behind a block, and how far the block is from where its hunk states it."""
+def _start(hunk: Hunk, text: Text, fuzz: int, settled: int, offset: int) -> int | None:
+    """Return where GNU patch would take a hunk to begin with exactly that fuzz; None: nowhere.
 
-    stop: int
-    offset: int
-
-
-def _place(hunk: Hunk, text: Text, fuzz: int, low: int, offset: int) -> _Place | None:
-    """Return where GNU patch would put a hunk with exactly that fuzz, from ``low`` on."""
+    Lines that fuzz drops at the top count still: they have to lie in the file, at ``settled`` or below, which is the
+    line behind the last change of the hunk before.
+    """
     longest = max(hunk.leading, hunk.trailing)
     top, bottom = hunk.leading + fuzz - longest, hunk.trailing + fuzz - longest
-    block = hunk.old_lines[max(0, top) : len(hunk.old_lines) - max(0, bottom)]
-    stated = hunk.old_start - 1 + max(0, top)
-    if not block:
-        line = max(low, min(stated + offset, text.count))
-        return _Place(stop=line, offset=line - stated)
-    (lines,) = text.find([block], low, text.count)
-    # less context than on the other side: it is at the beginning or the end of a file, until fuzz takes it off
+    dropped = max(0, top)
+    block = hunk.old_lines[dropped : len(hunk.old_lines) - max(0, bottom)]
+    first, last = settled, text.count - dropped - len(block)
+    # less context than on the other side: it is at the beginning or the end of the file, until fuzz takes that off
     if top < 0:
-        lines = lines[:1] if lines[:1] == (0,) else ()
+        last = min(last, 0)
     if bottom < 0:
-        end = text.count - len(block)
-        lines = (end,) if text.holds(block, end) and end >= low and (top >= 0 or end == 0) else ()
-    nearest = min(lines, key=lambda line: abs(line - stated - offset), default=None)
-    return None if nearest is None else _Place(stop=nearest + len(block), offset=nearest - stated)
+        first = max(first, last)
+    if first > last:
+        return None
+    expected = hunk.old_start - 1 + offset
+    if not block:
+        return max(first, min(expected, last))
+    (lines,) = text.find([block], first + dropped, last + dropped + len(block))
+    return min((line - dropped for line in lines), key=lambda start: abs(start - expected), default=None)

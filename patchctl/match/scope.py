@@ -14,6 +14,8 @@ LONGEST = 100
 """Bytes given of one heading."""
 
 _HEADINGS = (b"class ", b"def ", b"async def ")
+_NO_STATEMENT = (b"#", b")", b"]", b"}")
+"""How lines begin that say nothing of depth: comments, and the end of a signature that takes several lines."""
 _TAB = 8
 
 
@@ -35,7 +37,7 @@ def headings(lines: Sequence[bytes], at: int) -> tuple[bytes, ...]:
         if depth == 0:
             break
         line = lines[number]
-        if line.strip() and not line.lstrip().startswith(b"#") and _depth(line) < depth:
+        if line.strip() and not line.lstrip().startswith(_NO_STATEMENT) and _depth(line) < depth:
             depth = _depth(line)
             if _is_heading(line):
                 found.append(line.strip()[:LONGEST])

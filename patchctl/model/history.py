@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from patchctl.model.state import Retirement
+
 
 class Moment(NamedTuple):
     """An instant of one boot of one machine.
@@ -40,11 +42,12 @@ class HistoryEntry(NamedTuple):
 
     Attributes:
         id: the entry.
-        what: ``applied``, ``adopted``, ``reverted``, ``retired``, ``held``, ``unheld`` or ``forgotten`` (its
-            distribution is gone).
+        what: ``applied``, ``adopted``, ``reverted``, ``retired``, ``set-aside`` (taken out for an upgrade), ``held``,
+            ``unheld`` or ``forgotten`` (its distribution is gone).
         revision: of the entry that was moved; None where only a hold changed.
         diffs: (distribution, sha256 of the diff) of what went in or out.
-        reason: of a hold; None otherwise.
+        reason: of a hold, or for which upgrade it was set aside and what is expected of it; None otherwise.
+        retirement: where it was retired, the proof; None also in records of versions that did not keep it.
     """
 
     id: str
@@ -52,6 +55,7 @@ class HistoryEntry(NamedTuple):
     revision: int | None = None
     diffs: tuple[tuple[str, str], ...] = ()
     reason: str | None = None
+    retirement: Retirement | None = None
 
 
 class HistoryFile(NamedTuple):

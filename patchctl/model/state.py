@@ -30,13 +30,18 @@ class ReceiptDiff(NamedTuple):
     rule: str
 
 
+EXPECTATIONS = ("retires", "returns", "lost")
+"""What the bytes of a candidate promise of an entry that was taken out for it."""
+
+
 class SetAside(NamedTuple):
     """That an applied entry was taken out for an upgrade, to be brought back or retired after it.
 
     Attributes:
         builds: distribution -> build string of the candidate that the upgrade was prepared for.
         fingerprints: distribution -> fingerprint of that candidate; None where it has no RECORD.
-        expected: what the candidate's bytes promise: ``retires`` or ``returns``, or ``lost`` where it will do neither.
+        expected: what the candidate's bytes promise, one of EXPECTATIONS: ``retires`` or ``returns``, or ``lost`` where
+            it will do neither.
         since: UTC time, ISO 8601 with ``Z``.
     """
 
@@ -134,6 +139,7 @@ class Retirement(NamedTuple):
         fingerprints: distribution -> fingerprint of that build; None where it had no RECORD.
         fixes: what was proven, and how.
         retired_at: UTC time, ISO 8601 with ``Z``.
+        over: the entry was brought in again since: what became of it then counts, not this.
     """
 
     id: str
@@ -142,6 +148,7 @@ class Retirement(NamedTuple):
     fingerprints: Mapping[str, str | None]
     fixes: tuple[ProvenFix, ...]
     retired_at: str
+    over: bool = False
 
 
 class LedgerState(NamedTuple):
@@ -151,7 +158,7 @@ class LedgerState(NamedTuple):
         receipts: applied entries in fold order.
         files: path -> its fact, for every file that a receipt changed.
         holds: id -> the operator's decision.
-        retirements: append-only, oldest first.
+        retirements: oldest first; none is ever dropped.
         last_second: the latest whole second ever given to a patched file as its modification time; the next
             transaction uses a later one, so that byte code for an old text is never taken for a new one.
         sha256: of the ledger file read (hexadecimal); None: there is no file yet.

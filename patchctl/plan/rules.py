@@ -19,6 +19,7 @@ class Layer(NamedTuple):
         conflicts: ids that must not be in with it.
         takes_out: ids that go when it comes in, because it replaces them.
         inside: it will be in as a whole; a lost or drifted entry that merely keeps its receipt is not.
+        returns: it was set aside for an upgrade, and comes back: a hold says that it stays as it was.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Layer(NamedTuple):
     conflicts: tuple[str, ...] = ()
     takes_out: tuple[str, ...] = ()
     inside: bool = True
+    returns: bool = False
 
 
 class Refusal(NamedTuple):
@@ -80,7 +82,7 @@ def broken_rules(
 
 def _decided(layer: Layer, leaving: Collection[str], held: Collection[str]) -> str | None:
     """The operator decided otherwise, about it or about what it replaces."""
-    if layer.id in held:
+    if layer.id in held and not layer.returns:
         return f"it is held: patchctl unhold {layer.id}"
     kept = [id_ for id_ in layer.takes_out if id_ in held and id_ in leaving]
     return f"it replaces {kept[0]}, which is held: patchctl unhold {kept[0]}" if kept else None

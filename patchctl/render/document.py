@@ -10,11 +10,11 @@ from typing import Any
 
 from patchctl import __version__
 from patchctl.build import parse_build
-from patchctl.commands import Change, Listing, Report
+from patchctl.commands import Change, Report
 from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
-from patchctl.model import EvidenceItem, FileEdit, Fix, Target, sha256_hex
-from patchctl.patch import Patch
+from patchctl.model import FileEdit, Target, sha256_hex
+from patchctl.render.departures import retirement_document, set_aside_document
 from patchctl.render.misfit_document import explanation_of, hunks_of
 from patchctl.render.words import changed_mode
 from patchctl.verdict import Assessment, Need, SourceDiff
@@ -38,15 +38,19 @@ def document(report: Report, exit_code: int) -> Json:
         "patchctl": __version__,
         "command": report.command,
         "exit_code": exit_code,
-        "target": _target(report.target) if report.target is not None else None,
+        "target": target_json(report.target) if report.target is not None else None,
         "transaction": _transaction(report),
-        "patches": [_patch(found) for found in shown],
+        "patches": [patch_json(found) for found in shown],
         "notes": list(report.notes),
-        "warnings": [_problem(problem) for problem in report.warnings],
-        "errors": [_problem(problem) for problem in report.errors],
+        "warnings": [problem_json(problem) for problem in report.warnings],
+        "errors": [problem_json(problem) for problem in report.errors],
     }
     if report.listing is not None:
-        body |= _listing(report.listing)
+        from patchctl.render.listing import listing_json
+
+        body |= listing_json(report.listing)
+    if report.steps:
+        body["steps"] = list(report.steps)
     return body | _examined(report) | _audit(report)
 
 
@@ -65,6 +69,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
+    if report.prospects:
+        from patchctl.render.preflight_document import prospect_json
+
+        found["candidates"] = [prospect_json(prospect) for prospect in report.prospects]
     return found
 
 
@@ -89,7 +97,8 @@ def concerns(found: Assessment, report: Report) -> bool:
     return found.need is not Need.NOT_CONCERNED or found.id in report.named
 
 
-def _target(target: Target) -> Json:
+def target_json(target: Target) -> Json:
+    """Return the object of an environment, or of a candidate."""
     distributions = []
     for name, found in target.distributions.items():
         build = parse_build(found.build)
@@ -134,6 +143,7 @@ def _change(change: Change) -> Json:
         "adopted": list(change.adopted),
         "reverted": list(change.reverted),
         "retired": list(change.retired),
+        "set_aside": list(change.set_aside),
         "held": list(change.held),
         "unheld": list(change.unheld),
         "files": [_edit(edit) for edit in change.edits]
@@ -151,7 +161,8 @@ def _edit(edit: FileEdit) -> Json:
     }
 
 
-def _patch(found: Assessment) -> Json:
+def patch_json(found: Assessment) -> Json:
+    """Return the object of an entry as it was judged."""
     case = found.case
     patch, receipt = case.patch, case.receipt
     known = patch or receipt
@@ -171,6 +182,8 @@ def _patch(found: Assessment) -> Json:
         "hold": case.hold.reason if case.hold is not None else None,
         "assumed_build": case.assumed,
         "despite_fix": receipt.despite_fix if receipt is not None else False,
+        "set_aside": set_aside_document(receipt),
+        "retirement": retirement_document(case.retirement),
         "fixes": [_fix_finding(finding) for finding in case.fixes],
         "files": [
             {
@@ -222,7 +235,8 @@ def _fix_finding(finding: FixFinding) -> Json:
     }
 
 
-def _problem(problem: Problem) -> Json:
+def problem_json(problem: Problem) -> Json:
+    """Return the object of a problem."""
     return {
         "code": problem.code,
         "message": problem.message,
@@ -231,83 +245,4 @@ def _problem(problem: Problem) -> Json:
         "path": problem.path,
         "line": problem.line,
         "key": problem.key,
-    }
-
-
-def _listing(listing: Listing) -> Json:
-    diffs = dict(listing.diffs)
-    return {
-        "registries": [{"path": root.path, "name": root.name, "revision": root.revision} for root in listing.roots],
-        "entries": [_entry(entry, diffs, detailed=listing.detailed) for entry in listing.entries],
-    }
-
-
-def _entry(entry: Patch, diffs: dict[str, bytes], *, detailed: bool) -> Json:
-    brief: Json = {
-        "id": entry.id,
-        "kind": entry.kind.value,
-        "severity": entry.severity.value,
-        "title": entry.title,
-        "revision": entry.revision,
-        "default": entry.default,
-        "distributions": list(dict.fromkeys(variant.distribution for variant in entry.variants)),
-    }
-    if not detailed:
-        return brief
-    return brief | {
-        "why": entry.why,
-        "how": entry.how,
-        "removal": entry.removal,
-        "requires": list(entry.requires),
-        "conflicts": list(entry.conflicts),
-        "replaces": list(entry.replaces),
-        "variants": [
-            {
-                "distribution": variant.distribution,
-                "diff": variant.diff,
-                "sha256": variant.sha256,
-                "strip": variant.strip,
-                "builds": list(variant.rule.builds),
-                "versions": variant.rule.versions,
-                "label": variant.rule.label if isinstance(variant.rule.label, str) else list(variant.rule.label),
-                "text": diffs[variant.diff].decode("utf-8", "replace") if variant.diff in diffs else None,
-            }
-            for variant in entry.variants
-        ],
-        "fixes": [_fix(fix) for fix in entry.fixes],
-        "avoid": [
-            {
-                "args": list(avoid.args),
-                "env": dict(avoid.env),
-                "remove_args": list(avoid.remove_args),
-                "when": avoid.when,
-                "cost": avoid.cost,
-            }
-            for avoid in entry.avoid
-        ],
-        "signal": entry.signal.log if entry.signal is not None else None,
-    }
-
-
-def _fix(fix: Fix) -> Json:
-    return {
-        "ref": fix.ref,
-        "role": fix.role.value,
-        "claim": fix.claimed,
-        "source": fix.source,
-        "note": fix.note,
-        "distribution": fix.distribution,
-        "evidence": [_evidence(item) for item in fix.evidence],
-    }
-
-
-def _evidence(item: EvidenceItem) -> Json:
-    return {
-        "file": item.file or None,
-        "symbol": item.symbol,
-        "contains": item.contains,
-        "absent": item.absent,
-        "matches": item.matches,
-        "diff": item.diff is not None,
-        "any": [_evidence(other) for other in item.alternatives],
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from patchctl.ledger import History
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryRecord
+from patchctl.render.departures import proof_lines, retirement_document
 
 _DIGEST = 12
 """Digits of a hash that a person is shown."""
@@ -36,6 +37,7 @@ def _record(record: HistoryRecord) -> dict[str, Any]:
                 "revision": entry.revision,
                 "diffs": [{"distribution": name, "sha256": sha256} for name, sha256 in entry.diffs],
                 "reason": entry.reason,
+                "retirement": retirement_document(entry.retirement),
             }
             for entry in record.entries
         ],
@@ -66,6 +68,8 @@ def history_records(history: History) -> Iterator[tuple[str, ...]]:
             revision = "-" if entry.revision is None else str(entry.revision)
             fields = f"revision={revision}", f"sha256={digests}", f"reason={entry.reason or '-'}"
             yield (entry.what, entry.id, f"transaction={record.transaction}", *fields)
+            for line in proof_lines(entry.retirement) if entry.retirement is not None else ():
+                yield ("proof", entry.id, f"transaction={record.transaction}", line)
 
 
 def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
@@ -77,6 +81,8 @@ def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
         yield f"by {_who(record.author)} on {record.host or 'a host that is not recorded'}", "", 1
         for entry in record.entries:
             yield _entry_text(entry), "", 1
+            for line in proof_lines(entry.retirement) if entry.retirement is not None else ():
+                yield line, "", 2
         for file in record.files:
             yield file.path, "dim", 1
         if record.omitted:

@@ -13,6 +13,7 @@ from patchctl.commands import Change, Listing, Report
 from patchctl.match import Fit
 from patchctl.model import Fix, Target
 from patchctl.patch import Patch
+from patchctl.render.departures import step_records
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
 from patchctl.render.words import avoidance, changed_mode, evidence_text, one_line, restart_advice, summary
@@ -36,6 +37,8 @@ def _lines(report: Report) -> Iterator[str]:
     if report.listing is not None:
         yield from _listing(report.listing)
     yield from (_record(*fields) for fields in (*_examined(report), *_audit(report)))
+    if report.prospects:
+        yield from _prospects(report)
     for found in report.assessments:
         if report.everything or concerns(found, report):
             yield from _entry(found)
@@ -44,8 +47,21 @@ def _lines(report: Report) -> Iterator[str]:
                 yield from _misplaced(found, detailed=report.command == "status" and found.id in report.named)
     if report.change is not None:
         yield from _change(report.change)
+    yield from (_record(*fields) for fields in step_records(report.steps))
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         yield _record("note", note)
+
+
+def _prospects(report: Report) -> Iterator[str]:
+    """What an upgrade would mean, each candidate followed by the places where a diff does not fit it."""
+    from patchctl.render.preflight import closing_records, comparison, problems_of, prospect_records
+
+    for found in report.prospects:
+        yield from (_record(*fields) for fields in prospect_records(found))
+        for there in problems_of(found):
+            yield from _misplaced(there, detailed=found.detailed)
+        yield from (_record(*fields) for fields in closing_records(found))
+    yield from (_record("note", words) for words in comparison(report.prospects))
 
 
 def _audit(report: Report) -> Iterator[tuple[str, ...]]:
@@ -176,9 +192,9 @@ def _fixes(found: Assessment) -> Iterator[str]:
 
 
 def _change(change: Change) -> Iterator[str]:
-    for name in ("applied", "adopted", "reverted", "retired", "held", "unheld"):
+    for name in ("applied", "adopted", "reverted", "retired", "set_aside", "held", "unheld"):
         for id_ in getattr(change, name):
-            yield _record(name, id_, f"state={change.state}")
+            yield _record(name.replace("_", "-"), id_, f"state={change.state}")
     for edit in change.edits:
         mode = changed_mode(edit)
         extra = [] if mode is None else [f"mode={mode:o}"]

@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from patchctl.commands import Change, Listing, Report
-from patchctl.model import FileEdit, Fix, Target
-from patchctl.patch import Patch
+from patchctl.commands import Change, Report
+from patchctl.model import FileEdit, Target
+from patchctl.render.console import INDENT, new_console, print_diff, print_field, print_line, printed
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import concerns
-from patchctl.render.escape import visible, visible_block
+from patchctl.render.escape import visible
 from patchctl.render.problems import environment_text
 from patchctl.render.words import (
     FIX_WORDS,
-    avoidance,
     changed_mode,
     contradictions,
-    evidence_text,
     fix_groups,
-    one_line,
     restart_advice,
     summary,
 )
@@ -40,58 +37,36 @@ _STYLES = {
     Action.RETIRE: "bold cyan",
     Action.NONE: "green",
 }
-_INDENT = 4
 
 
 def as_terminal(report: Report, *, colour: bool, width: int) -> str:
     """Return the answer laid out for a terminal of ``width`` columns, with ANSI colour when ``colour``."""
-    console = _console(colour=colour, width=width)
+    console = new_console(colour=colour, width=width)
     _print_all(console, report)
-    return _text(console)
+    return printed(console)
 
 
 def diff_for_terminal(edits: Iterable[FileEdit], *, colour: bool) -> str:
     """Return the planned edits as a unified diff for a terminal: coloured, escaped, never wrapped."""
-    console = _console(colour=colour, width=1 << 16)
+    console = new_console(colour=colour, width=1 << 16)
     console.print()
-    _print_diff(console, edits_as_diff(edits))
-    return _text(console)
-
-
-def _console(*, colour: bool, width: int) -> Console:
-    import io
-
-    from rich.console import Console
-
-    return Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=colour,
-        no_color=not colour,
-        color_system="standard" if colour else None,
-        markup=False,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-        _environ={},
-    )
-
-
-def _text(console: Console) -> str:
-    """What was printed; Rich pads lines to the full width, which is litter in a copied text."""
-    text = str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the StringIO of _console
-    return "".join(line.rstrip(" ") + "\n" for line in text.split("\n")[:-1])
+    print_diff(console, edits_as_diff(edits))
+    return printed(console)
 
 
 def _print_all(console: Console, report: Report) -> None:
     if report.target is not None:
         _print_environment(console, report.target)
     if report.journal is not None:
-        _line(console, f"unfinished transaction {report.journal.transaction}: run patchctl recover", style="bold red")
+        print_line(
+            console, f"unfinished transaction {report.journal.transaction}: run patchctl recover", style="bold red"
+        )
     if report.listing is not None:
-        _print_listing(console, report.listing)
+        from patchctl.render.listing import print_listing
+
+        print_listing(console, report.listing)
     for text, style, indent in _examined(report):
-        _line(console, text, style=style, indent=indent)
+        print_line(console, text, style=style, indent=indent)
     _print_audit(console, report)
     for found in report.assessments:
         if report.everything or concerns(found, report):
@@ -101,8 +76,18 @@ def _print_all(console: Console, report: Report) -> None:
         console.print()
     if report.change is not None:
         _print_change(console, report.change)
+    _print_last(console, report)
+
+
+def _print_last(console: Console, report: Report) -> None:
     for note in (*report.notes, *restart_advice(report), *summary(report)):
-        _line(console, note, style="bold")
+        print_line(console, note, style="bold")
+    if report.steps:
+        from rich.text import Text
+
+        print_line(console, "next, in this order:", style="bold")
+        for step in report.steps:
+            console.print(Text(" " * INDENT + visible(step)), soft_wrap=True)  # to be copied: one line each
 
 
 def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
@@ -122,6 +107,11 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
 
 
 def _print_audit(console: Console, report: Report) -> None:
+    """What was done, or would come of an upgrade."""
+    if report.prospects:
+        from patchctl.render.preflight import print_prospects
+
+        print_prospects(console, report.prospects)
     lines: list[tuple[str, str, int]] = []
     if report.history is not None:
         from patchctl.render.history import history_lines
@@ -132,35 +122,13 @@ def _print_audit(console: Console, report: Report) -> None:
 
         lines = list(process_lines(report.processes))
     for text, style, level in lines:
-        _line(console, text, style=style, indent=_INDENT * level)
+        print_line(console, text, style=style, indent=INDENT * level)
     if lines:
         console.print()
 
 
-def _line(console: Console, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    body = Text(visible(text), style=style, overflow="fold")
-    console.print(Padding(body, (0, 0, 0, indent + hang)) if indent + hang else body)
-
-
-def _field(console: Console, label: str, text: str, *, style: str = "", labels: int = 8) -> None:
-    """One labelled line of an entry, wrapped under itself."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=labels, no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text(label, style="dim"), Text(visible(text), style=style, overflow="fold"))
-    from rich.padding import Padding
-
-    console.print(Padding(grid, (0, 0, 0, _INDENT)))
-
-
 def _print_environment(console: Console, target: Target) -> None:
-    _line(console, environment_text(target), style="bold")
+    print_line(console, environment_text(target), style="bold")
     console.print()
 
 
@@ -184,11 +152,11 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: 
     console.print(head)
     known = found.case.patch or found.case.receipt
     if known is not None:
-        _line(console, known.title, indent=_INDENT)
+        print_line(console, known.title, indent=INDENT)
     # What the diff would meet is beside the point where upstream has the change.
     fixed = found.need is Need.FIXED and found.case.receipt is None
     detailed = detailed and not fixed
-    _field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
+    print_field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
     _print_facts(console, found, detailed=detailed)
     console.print()
     if detailed:
@@ -211,21 +179,21 @@ def _first_word(found: Assessment) -> tuple[str, str]:
 def _print_facts(console: Console, found: Assessment, *, detailed: bool) -> None:
     case = found.case
     for claim in contradictions(found):
-        _field(console, "WARNING", claim, style="bold red")
-    _field(console, "build", f"{case.rule.value}: {case.reason}")
+        print_field(console, "WARNING", claim, style="bold red")
+    print_field(console, "build", f"{case.rule.value}: {case.reason}")
     if found.reason != case.reason:
-        _field(console, "because", found.reason)
+        print_field(console, "because", found.reason)
     if found.action in {Action.PORT, Action.INSPECT, Action.ADOPT} or detailed:
         from patchctl.render.explain import misfit_rows
 
         for label, row in misfit_rows(found, detailed=detailed):
-            _field(console, label, row)
+            print_field(console, label, row)
     for status, refs in fix_groups(case.fixes):
-        _field(console, "fixes", f"{FIX_WORDS.get(status, status)}: {', '.join(refs)}")
+        print_field(console, "fixes", f"{FIX_WORDS.get(status, status)}: {', '.join(refs)}")
     if case.hold is not None and found.need is not Need.HELD:
-        _field(console, "hold", case.hold.reason)
+        print_field(console, "hold", case.hold.reason)
     if case.assumed is not None:
-        _field(console, "assumed", f"--assume-build {case.assumed}")
+        print_field(console, "assumed", f"--assume-build {case.assumed}")
 
 
 def _print_change(console: Console, change: Change) -> None:
@@ -234,73 +202,19 @@ def _print_change(console: Console, change: Change) -> None:
         "adopted": ("adopted", "would adopt"),
         "reverted": ("reverted", "would revert"),
         "retired": ("retired", "would retire"),
+        "set_aside": ("set aside", "would set aside"),
         "held": ("held", "would hold"),
         "unheld": ("no longer held", "would unhold"),
     }
     for name, (done, planned) in verbs.items():
         ids = getattr(change, name)
         if ids:
-            _line(console, f"{planned if change.state == 'planned' else done}: {', '.join(ids)}", style="bold green")
+            print_line(
+                console, f"{planned if change.state == 'planned' else done}: {', '.join(ids)}", style="bold green"
+            )
     for edit in change.edits:
         mode = changed_mode(edit)
         note = "" if mode is None else f" (mode {mode:o})"
-        _line(console, f"{edit.kind.value:<7} {edit.path}{note}", indent=_INDENT)
+        print_line(console, f"{edit.kind.value:<7} {edit.path}{note}", indent=INDENT)
     for path in change.paths:
-        _line(console, path, indent=_INDENT)
-
-
-def _print_listing(console: Console, listing: Listing) -> None:
-    for root in listing.roots:
-        _line(console, f"registry {root.name} revision {root.revision} ({root.path})", style="bold")
-    console.print()
-    for entry in listing.entries:
-        _line(console, entry.id, style="bold")
-        default = "default" if entry.default else "only by name or with --all"
-        _field(console, "title", entry.title)
-        _field(console, "kind", f"{entry.kind.value}, {entry.severity.value}, revision {entry.revision}, {default}")
-        if listing.detailed:
-            _print_details(console, entry, listing)
-        console.print()
-
-
-def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
-    for key in ("why", "how", "removal"):
-        _field(console, key, one_line(getattr(entry, key)))
-    for avoid in entry.avoid:
-        _field(console, "avoid", avoidance(avoid) or "(no flag avoids it)")
-        _field(console, "when", one_line(avoid.when))
-        _field(console, "cost", one_line(avoid.cost))
-    if entry.signal is not None:
-        _field(console, "signal", entry.signal.log)
-    for relation in ("requires", "conflicts", "replaces"):
-        if getattr(entry, relation):
-            _field(console, relation, ", ".join(getattr(entry, relation)), labels=9)
-    for variant in entry.variants:
-        label = variant.rule.label if isinstance(variant.rule.label, str) else ", ".join(variant.rule.label)
-        builds = [*variant.rule.builds]
-        builds += [f"{variant.rule.versions} with label {label}"] if variant.rule.versions else []
-        _field(console, "builds", f"{variant.distribution} {'; '.join(builds)} -> {variant.diff or 'no diff'}")
-    for fix in entry.fixes:
-        _print_fix(console, fix)
-    for name, text in listing.diffs:
-        console.print()
-        _line(console, name, style="bold")
-        _print_diff(console, text)
-
-
-def _print_fix(console: Console, fix: Fix) -> None:
-    claim = f"claimed {fix.claimed}" if fix.claimed else "claimed for no version"
-    _field(console, "fix", f"{fix.ref} ({fix.role.value}): {claim}")
-    for text in (fix.note, fix.source):
-        if text:
-            _field(console, "", one_line(text))
-    for item in fix.evidence:
-        _field(console, "proof", evidence_text(item))
-
-
-def _print_diff(console: Console, text: bytes) -> None:
-    from rich.text import Text
-
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in visible_block(text.decode("utf-8", "surrogateescape")).rstrip("\n").split("\n"):
-        console.print(Text(line, style=styles.get(line[:1], ""), overflow="fold"), soft_wrap=True)
+        print_line(console, path, indent=INDENT)

@@ -4,23 +4,26 @@ Everything is read statically: no interpreter is started, nothing of the environ
 ``layout`` knows where environments keep their site directories, ``finding`` chooses one, ``metadata`` reads
 distributions (``record`` their RECORD, ``conda`` what conda lists where there is none, ``redirects`` where the modules
 of an editable install are), ``snapshot`` reads the files that patches name, ``searching`` looks for names
-that moved, ``wheel`` reads a wheel that need not be installed, ``tree`` is what site and wheel have in common, and
-``candidate`` opens what an upgrade would install.
+that moved, ``wheel`` reads a wheel that need not be installed, ``tree`` is what site and wheel have in common,
+``candidate`` opens what an upgrade would install, and ``overlay`` is what a site will be after it.
 
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """
 
 from patchctl.target.candidate import CandidateKind, OpenCandidate, opened_candidate
 from patchctl.target.finding import editable_grafts, find_target, site_directories
+from patchctl.target.overlay import OverlaidTree
 from patchctl.target.reading import path_below
-from patchctl.target.searching import search_names, top_levels
+from patchctl.target.searching import Definers, search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
 from patchctl.target.tree import SiteTree, Tree
 from patchctl.target.wheel import WheelFile, read_wheel_files
 
 __all__ = [
     "CandidateKind",
+    "Definers",
     "OpenCandidate",
+    "OverlaidTree",
     "SiteTree",
     "Tree",
     "WheelFile",

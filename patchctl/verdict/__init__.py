@@ -7,6 +7,7 @@ about a verdict: that is ``plan``.
 
 from patchctl.verdict.adoption import Adoption, adoption
 from patchctl.verdict.base import Base, BaseKind, base_of, is_rebuilt
+from patchctl.verdict.departing import aside_words, builds_words
 from patchctl.verdict.explaining import explained
 from patchctl.verdict.facts import (
     DUE,
@@ -45,10 +46,12 @@ __all__ = [
     "Stuck",
     "Verdict",
     "adoption",
+    "aside_words",
     "assess",
     "base_of",
     "bases_without_ours",
     "blocked_by",
+    "builds_words",
     "by_itself",
     "clashes",
     "explained",

@@ -15,7 +15,7 @@ from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
 from patchctl.evidence import FixFinding
 from patchctl.match import Fit, FitReport, HunkPlace
-from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, Snapshot
+from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, Retirement, Snapshot
 from patchctl.patch import Patch, Variant
 from patchctl.verdict.base import Base
 
@@ -110,6 +110,8 @@ class Case(NamedTuple):
         assumed: build string the operator gave for it.
         incomplete: a distribution that it names is not installed here.
         rebuilt: it was applied to another build than the one installed now.
+        retirement: the last time that it was retired; None: never, or it came in again since.
+        installed: distribution -> build string installed now, of those that it is about.
     """
 
     id: str
@@ -126,6 +128,8 @@ class Case(NamedTuple):
     assumed: str | None = None
     incomplete: bool = False
     rebuilt: bool = False
+    retirement: Retirement | None = None
+    installed: Mapping[str, str] = MappingProxyType({})
 
     @property
     def due(self) -> tuple[SourceDiff, ...]:

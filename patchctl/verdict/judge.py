@@ -13,6 +13,7 @@ from patchctl.diff import ChangeKind, FileDiff
 from patchctl.match import Fit, FitReport
 from patchctl.model import Content, Distribution, pristine, sha256_hex
 from patchctl.verdict.base import BaseKind, is_rebuilt
+from patchctl.verdict.departing import aside_words, comes_back, upgrade_words
 from patchctl.verdict.explaining import meeting_of
 from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, SiteFacts, SourceDiff, Verdict
 from patchctl.verdict.fold import fit_of, fold_diffs
@@ -113,7 +114,8 @@ def _assess_receipt(case: Case, site: SiteFacts, view: _View, by_id: Mapping[str
     fit, files = _fit_files(case.due if changing else case.recorded, site, met, forward_only=verdict is Verdict.APPLIED)
     need = need_of(case, fit if verdict is Verdict.LOST else None, files)
     coming = verdict is Verdict.LOST or case.newer
-    if coming and need is Need.WANTED and fit is Fit.APPLICABLE:
+    wanted = need is Need.WANTED or (verdict is Verdict.LOST and comes_back(case, need, fit))
+    if coming and wanted and fit is Fit.APPLICABLE:
         view.fold(case.id, case.due)
     else:
         view.fold(case.id, standing(site, case.id, case.recorded))
@@ -140,10 +142,12 @@ def _recorded_verdict(case: Case, site: SiteFacts) -> tuple[Verdict, str]:
     for path in paths:
         fact = site.ledger.files.get(path)
         if fact is None or case.id not in fact.entries:
-            return Verdict.LOST, f"{path} does not carry it any more"
+            mark = case.receipt.set_aside if case.receipt is not None else None
+            return Verdict.LOST, f"{path} does not carry it any more" if mark is None else aside_words(mark)
         if site.bases[path].history:
-            rebuilt = is_rebuilt(fact, _fingerprint(site, fact.distribution))
-            return Verdict.LOST, f"{path} was {'replaced by another build' if rebuilt else 'put back to its original'}"
+            if is_rebuilt(fact, _fingerprint(site, fact.distribution)):
+                return Verdict.LOST, f"lost by {upgrade_words(case)}: {path} was replaced by another build"
+            return Verdict.LOST, f"{path} was put back to its original"
     return Verdict.APPLIED, "every file is as patchctl left it"
 
 

@@ -8,6 +8,7 @@ from patchctl.build import MatchRule
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole
+from patchctl.verdict.departing import comes_back, retired_words, upgrade_words
 from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, Verdict
 from patchctl.verdict.fold import misfit_words
 
@@ -43,7 +44,8 @@ def need_of(case: Case, fit: Fit | None, files: Sequence[FileFinding]) -> Need:
         return Need.WANTED
     if case.replaced_by is not None:
         return Need.NOT_CONCERNED
-    if matched and case.patch is not None and case.patch.default:
+    # What was retired was applied by somebody, who would have it back where the fix is not.
+    if matched and case.patch is not None and (case.patch.default or case.retirement is not None):
         return Need.WANTED
     if matched:
         return Need.OPTIONAL
@@ -66,6 +68,8 @@ def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> A
 
 def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
     case = found.case
+    if _returns(found) and blocked_by(found, neighbours) is None:
+        return Action.APPLY, f"{_why_returns(found)}, and it was in: {found.reason}; patchctl apply brings it back"
     if found.need is Need.FIXED:
         return _fixed_action(found)
     if found.need is Need.HELD:
@@ -79,6 +83,17 @@ def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Ac
     if case.receipt is not None and case.replaced_by is not None:
         return _replaced_action(found, neighbours)
     return _wanted_action(found, neighbours)
+
+
+def _returns(found: Assessment) -> bool:
+    """It is held, or fixed, and comes back all the same."""
+    free = found.verdict is Verdict.LOST and not any(file.obstacle for file in found.files)
+    return free and comes_back(found.case, found.need, found.fit)
+
+
+def _why_returns(found: Assessment) -> str:
+    hold = found.case.hold
+    return f"held: {hold.reason}" if hold is not None else "applied although fixed (--despite-fix)"
 
 
 def _fixed_action(found: Assessment) -> tuple[Action, str | None]:
@@ -125,8 +140,18 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
     if found.fit is Fit.PRESENT:
         return Action.ADOPT, "the change is in the files, but nobody recorded it: the files differ from RECORD"
     if found.fit is Fit.APPLICABLE and verdict is not Verdict.MISSING:
-        return Action.APPLY, None
+        return Action.APPLY, _due_again(found)
     return Action.PORT, misfit(found)
+
+
+def _due_again(found: Assessment) -> str | None:
+    """Why it is to come in, where it was in before."""
+    receipt = found.case.receipt
+    if receipt is None:
+        return retired_words(found)
+    if receipt.set_aside is not None:
+        return f"{found.reason}: patchctl apply brings it back"
+    return f"{found.reason}; due again" if found.case.rebuilt else None
 
 
 def misfit(found: Assessment) -> str | None:
@@ -182,7 +207,7 @@ def _unmet(needed: str, neighbours: Mapping[str, Assessment], found: Assessment)
         return f"it requires {needed}, which the registry does not have in working order"
     if other.verdict is Verdict.APPLIED or other.need is Need.FIXED:
         return None
-    if other.need not in {Need.WANTED, Need.OPTIONAL}:
+    if other.need not in {Need.WANTED, Need.OPTIONAL} and not _returns(other):
         return f"it requires {needed}, which is {other.need.value} here"
     if other.fit is Fit.PRESENT and found.fit is not Fit.PRESENT:
         return f"it requires {needed}, which is in, but nobody recorded it: patchctl adopt {needed}"
@@ -208,7 +233,15 @@ def _conflicts(case: Case) -> tuple[str, ...]:
 
 
 def _fixed_reason(found: Assessment) -> str:
-    proven = [finding.fix.ref for finding in found.case.fixes if finding.fix.role is FixRole.FIXES]
-    if proven and is_fixed(found.case, ()):
-        return f"proven in the installed bytes: {', '.join(proven)}"
-    return "the build itself carries this change: its files equal RECORD"
+    refs = [finding.fix.ref for finding in found.case.fixes if finding.fix.role is FixRole.FIXES]
+    proven = bool(refs) and is_fixed(found.case, ())
+    said = f"proven in the installed bytes: {', '.join(refs)}" if proven else "the build itself carries this change"
+    if not proven:
+        said += ": its files equal RECORD"
+    receipt = found.case.receipt
+    if receipt is None:
+        retired = retired_words(found)
+        return f"{retired}; {said}" if retired is not None else said
+    if found.verdict is Verdict.LOST and found.case.rebuilt:
+        return f"{upgrade_words(found.case)} brought the fix; {said}; patchctl retire records it"
+    return said

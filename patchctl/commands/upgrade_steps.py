@@ -1,0 +1,139 @@
+"""The commands of an upgrade, in the order in which they are to be run: words for a shell, nothing is run here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from patchctl.commands.judging import Scene
+from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
+from patchctl.commands.upcoming import Upcoming
+from patchctl.model import Distribution, Target
+from patchctl.target import CandidateKind
+from patchctl.target.oracle import prefix_of
+from patchctl.verdict import Action, Assessment
+
+
+def upgrade_steps(
+    place: Place, scene: Scene, upcoming: Upcoming, allowed: Allowed = NOTHING_ELSE, *, moving: bool = False
+) -> tuple[str, ...]:
+    """Return what to run, from the files as they are to a green check on what the candidate brings.
+
+    A step that would have nothing to do is left out. Where protection would be lost, the last step will say so.
+
+    Args:
+        place: as the operator named it; the commands name it the same way.
+        scene: the environment now.
+        upcoming: the candidate, judged.
+        allowed: what the operator allows beyond the site; the steps that write will need it too.
+        moving: the candidate is an environment that takes the place of this one, so that nothing is installed.
+    """
+    if moving and upcoming.candidate.kind is CandidateKind.ENVIRONMENT:
+        return _moving_steps(place, upcoming, allowed)
+    where = _options(place)
+    out = [id_ for id_ in upcoming.displaced if _is_in(scene, id_)]
+    steps = [("retire", "--for", upcoming.candidate.path, *where, *allowed.decisions)] if out else []
+    steps = [("patchctl", *step) for step in steps]
+    steps += _installing(scene.target, upcoming)
+    steps += [("patchctl", *step) for step in _settling(upcoming, where, allowed)]
+    return tuple(shlex.join(step) for step in steps)
+
+
+def _settling(upcoming: Upcoming, where: Sequence[str], allowed: Allowed) -> list[tuple[str, ...]]:
+    found = upcoming.scene.assessments
+    steps: list[tuple[str, ...]] = []
+    if any(it.action is Action.APPLY for it in found):
+        steps.append(("apply", *where, *allowed.decisions))
+    if any(it.action is Action.RETIRE for it in found):
+        steps.append(("retire", *where, *allowed.decisions))
+    return [*steps, ("check", *where)]
+
+
+def _moving_steps(place: Place, upcoming: Upcoming, allowed: Allowed) -> tuple[str, ...]:
+    """Over there nothing is recorded of what was applied here, so that the optional entries must be named."""
+    where = ("--python", upcoming.candidate.path, *_registry(place))
+    due = [it for it in upcoming.scene.assessments if it.action is Action.APPLY]
+    named = [it.id for it in due if _is_optional_there(it, upcoming)]
+    steps: list[tuple[str, ...]] = []
+    if len(named) < len(due):
+        steps.append(("apply", *where, *allowed.decisions))
+    if named:
+        steps.append(("apply", *named, *where, *allowed.decisions))
+    if any(it.action is Action.RETIRE and it.id not in upcoming.displaced for it in upcoming.scene.assessments):
+        steps.append(("retire", *where, *allowed.decisions))
+    steps.append(("check", *where))
+    return tuple(shlex.join(("patchctl", *step)) for step in steps)
+
+
+def _is_optional_there(found: Assessment, upcoming: Upcoming) -> bool:
+    receipt, patch = found.case.receipt, found.case.patch
+    set_aside = receipt is not None and receipt.set_aside is not None and found.id in upcoming.displaced
+    return set_aside and (patch is None or not patch.default)
+
+
+def _is_in(scene: Scene, id_: str) -> bool:
+    """It must be taken out; what is set aside already is out."""
+    return any(it.id == id_ and it.set_aside is None for it in scene.site.ledger.receipts)
+
+
+def _installing(target: Target, upcoming: Upcoming) -> list[tuple[str, ...]]:
+    """The installer's command, in the hands of the installer that put the distribution there."""
+    candidate = upcoming.candidate
+    brought = candidate.tree.target.distributions
+    known = [(target.distributions[name], it) for name, it in brought.items() if name in target.distributions]
+    if candidate.kind is CandidateKind.WHEEL:
+        what: tuple[str, ...] = (candidate.path,)
+    else:
+        # What was extracted or installed once cannot be installed from there again.
+        what = tuple(f"{it.name}=={it.build}" for it in brought.values())
+    return _install(target, known, what)
+
+
+def _install(
+    target: Target, known: Sequence[tuple[Distribution, Distribution]], what: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """One command; where nothing but the directory is known, another one for what pip leaves behind in it.
+
+    Args:
+        target: where.
+        known: (as it is installed, as the candidate has it).
+        what: to install.
+    """
+    python = target.python or _beside(target.site)
+    uv = any((now.installer or "").strip() == "uv" for now, _ in known)
+    # An installer leaves alone what seems to be there already; its dependencies are as they were.
+    same = bool(known) and all(now.build == then.build for now, then in known)
+    again = ("--reinstall" if uv else "--force-reinstall", "--no-deps") if same else ()
+    if uv:
+        where = ("--python", python) if python is not None else ("--target", target.site)
+        return [("uv", "pip", "install", *again, *where, *what)]
+    if python is not None:
+        return [(python, "-m", "pip", "install", *again, *what)]
+    # pip replaces packages in a --target directory, but not the metadata of another version.
+    left = [f"{target.site}/{now.info}" for now, then in known if now.info != then.info]
+    install = ("python3", "-m", "pip", "install", *again, "--upgrade", "--target", target.site, *what)
+    return [install, *([("rm", "-r", *left)] if left else [])]
+
+
+def _beside(site: str) -> str | None:
+    """The interpreter of the environment that a site directory lies in, told by its path."""
+    prefix = prefix_of(site)
+    found = f"{prefix}/bin/python"
+    return found if prefix is not None and Path(found).is_file() else None
+
+
+def _options(place: Place) -> tuple[str, ...]:
+    """How the operator named the environment; what a variable says, it goes on saying."""
+    named = place.origin is None
+    site = ("--site", place.site) if place.site is not None and named else ()
+    python = ("--python", place.python) if place.python is not None and named else ()
+    distribution = ("--distribution", place.distribution) if place.distribution is not None else ()
+    return (*site, *python, *_registry(place), *distribution)
+
+
+def _registry(place: Place) -> tuple[str, ...]:
+    if place.registries == tuple(filter(None, place.environ.get("PATCHCTL_REGISTRY", "").split(os.pathsep))):
+        return ()
+    return tuple(word for folder in place.registries for word in ("--registry", folder))
