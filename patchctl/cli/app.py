@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import auditors, authors, examiners, menders, readers, upgraders, writers
+from patchctl.cli import advisers, auditors, authors, examiners, menders, readers, upgraders, writers
 
 app = typer.Typer(
     name="patchctl",
@@ -24,6 +24,7 @@ examiners.register(app)
 auditors.register(app)
 authors.register(app)
 upgraders.register(app)
+advisers.register(app)
 writers.register(app)
 menders.register(app)
 

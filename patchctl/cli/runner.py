@@ -27,7 +27,9 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
-_READERS = frozenset({"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight"})
+_READERS = frozenset(
+    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "advise"}
+)
 
 
 def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:

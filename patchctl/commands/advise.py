@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from patchctl.advice import Exposure, LaunchAdvice, Surroundings, advise_launch, model_directory, model_names
 from patchctl.commands.hardware import surroundings
 from patchctl.commands.judging import Scene
 from patchctl.commands.place import Place
-from patchctl.commands.plainfile import text_or_none
 from patchctl.commands.report import Advice, Report
 from patchctl.commands.running_launches import running_launches
 from patchctl.commands.scene import gather
@@ -73,7 +71,7 @@ def _advised(
 
 def _model_config(found: Found) -> str | None:
     folder = model_directory(found.launch)
-    return None if folder is None or found.local is None else found.local(os.path.join(folder, "config.json"))
+    return None if folder is None or found.local is None else found.local(f"{folder}/config.json")
 
 
 def _outcome(advised: Sequence[LaunchAdvice], *, strict: bool) -> Outcome:

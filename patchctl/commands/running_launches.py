@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from patchctl.commands.place import Place
 from patchctl.commands.plainfile import text_or_none
 from patchctl.commands.running import look
@@ -27,9 +29,7 @@ def running_launches(place: Place, site: str, wanted: Wanted) -> tuple[Sources, 
             raise PatchctlError("cannot-inspect", f"process {pid} is gone or may not be inspected", hint=hint)
         launches = _launches(started)
         if not launches:
-            hint = (
-                "name the process that was started: its children overwrite their command lines; patchctl ps lists them"
-            )
+            hint = "name the process that was started, not one of its children: patchctl ps lists them all"
             raise PatchctlError("no-launch", f"the command line of process {pid} does not start vLLM", hint=hint)
         found += launches
     warnings: tuple[Problem, ...] = ()
@@ -58,6 +58,8 @@ def _launches(started: Started) -> list[Found]:
         return []
 
     def local(path: str) -> str | None:
-        return text_or_none(root_of(started, path)) if started.cwd is not None else None
+        # A link that another user lays must not make us read and show what only we may read.
+        own = started.cwd is not None and started.uid == os.geteuid()
+        return text_or_none(root_of(started, path)) if own else None
 
     return [Found(source=f"process {started.pid}", launch=it, local=local, pid=started.pid) for it in launches]

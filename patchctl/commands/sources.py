@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from patchctl.commands.place import Place
@@ -127,7 +127,7 @@ def configured(found: Found) -> Found:
 
 def _typed(place: Place, wanted: Wanted) -> Iterator[Sources]:
     def local(path: str) -> str | None:
-        return text_or_none(os.path.join(place.cwd or "/", path))
+        return text_or_none(str(Path(place.cwd or "/", path)))
 
     lines = list(wanted.lines)
     if len(wanted.command) == 1 and " " in wanted.command[0].strip():
@@ -161,8 +161,8 @@ def _manifests(wanted: Wanted) -> Iterator[Sources]:
     from patchctl.launch.yaml_text import read_yaml
 
     def beside(path: str) -> Callable[[str], str | None]:
-        folder = os.path.dirname(path) if path != "-" else ""
-        return lambda name: text_or_none(os.path.join(folder, name))
+        folder = Path(path).parent
+        return lambda name: text_or_none(str(folder / name))
 
     for path in wanted.compose:
         documents = read_yaml(read_text(path), path)

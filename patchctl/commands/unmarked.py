@@ -69,10 +69,9 @@ def _hidden(item: Item) -> Item:
     variable = variable if variable.isidentifier() and variable.isascii() else "SECRET"
     value = Word(f"${variable}", f'"${variable}"')
     spelled, sign, _ = item.words[0].text.partition("=")
+    words: tuple[Word, ...] = (item.words[0], value)
     if sign or len(item.words) == 1:
         words = (Word(f"{spelled}=${variable}", f'{spelled}="${variable}"'),) if _is_plain(spelled) else (value,)
-    else:
-        words = (item.words[0], value)
     return item._replace(words=words, values=(value,))
 
 

@@ -1,9 +1,9 @@
 """The command that starts vLLM, as words: taken apart, read, and edited exactly. Nothing here reads a file.
 
-``shell``, ``unit``, ``manifest`` and ``yaml_text`` take files apart, ``program`` finds the program, ``options`` the
-options by the ``table`` of vLLM's, ``launches`` puts them together. ``effective`` says what counts, ``edits`` changes
-it, with ``json_text`` inside JSON, ``config_file`` has what ``--config`` names, and ``allowed`` what advice may change. Which bug needs what is not here; see
-``advice``.
+``shell``, ``unit``, ``manifest``, ``yaml_text`` and ``config_file`` take files apart, ``program`` finds the program,
+``options`` the options by the ``table`` of vLLM's, ``launches`` puts them together. ``effective`` says what counts,
+``edits`` changes it, with ``json_text`` inside JSON, and ``allowed`` what advice may change. Which bug needs what is
+not here; see ``advice``.
 """
 
 from patchctl.launch.allowed import (

@@ -91,6 +91,10 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.lint import lint_records
 
         yield from lint_records(report.lint)
+    if report.advice is not None:
+        from patchctl.render.advise import advice_records
+
+        yield from advice_records(report.advice)
 
 
 def _record(*fields: str) -> str:
