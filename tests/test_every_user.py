@@ -27,7 +27,7 @@ FILES = {"vllm/__init__.py": b"", ENGINE: BASE, LOST: BASE}
 
 pytestmark = pytest.mark.slow
 
-READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight"]
+READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "advise"]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
     "show": ["show", "a-low"],

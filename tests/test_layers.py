@@ -15,7 +15,6 @@ LINES = {
     "model": 0,
     "diff": 1,
     "launch": 1,
-
     "match": 2,
     "build": 2,
     "patch": 3,

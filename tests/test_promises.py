@@ -86,6 +86,7 @@ READING = (
     (("show", "one"), 0),
     (("history",), 0),
     (("ps", "--json"), 0),
+    (("advise", "--json"), 0),
     (("lint",), 0),
     (("lint", "--against", "SITE", "--matrix"), 1),
     (("apply", "--dry-run"), 0),

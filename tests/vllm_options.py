@@ -131,7 +131,7 @@ def _added(method: ast.FunctionDef, classes: dict[str, ast.ClassDef], *, maybe: 
                 owners[target] = value.args[0].id
     for node in ast.walk(method):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            names = [str(arg.value) for arg in node.args if isinstance(arg, ast.Constant)]
             long = [name for name in names if name.startswith("--")]
             if long:
                 ordered = (*long, *(name for name in names if name not in long))
