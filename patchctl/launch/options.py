@@ -104,6 +104,7 @@ class _Reader:
             keys[-1] = keys[-1][:-1]
         known = find_option(name)
         if known is None and not keys and (attached := _attached(word)) is not None:
+            self.at += 1
             return attached
         values, taken = self._values(word, name, known, value if sign else None, dotted=bool(keys))
         self.at += 1 + taken

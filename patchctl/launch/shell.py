@@ -175,13 +175,10 @@ class _Scanner:
         while self.at < len(self.line) and self.line[self.at] in " \t":
             self.at += 1
         kept = len(self.words)
-        while self.at < len(self.line) and self.line[self.at] not in " \t\r\n;|()" and not self._operator_here():
+        while self.at < len(self.line) and self.line[self.at] not in " \t\r\n;|&()<>":
             self._in_word()
         self._end_word()
         del self.words[kept:]
-
-    def _operator_here(self) -> bool:
-        return self.line[self.at] == "&" and self.started is not None
 
     def _end_word(self) -> None:
         if self.started is not None:
