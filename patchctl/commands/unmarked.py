@@ -22,43 +22,44 @@ def unmarked(advice: LaunchAdvice) -> LaunchAdvice:
     if advice.launch is None:
         return advice
     secrets = tuple(sorted({it for it in _secrets(advice.launch) if len(it) >= _SHORTEST}, key=len, reverse=True))
-    shown = shown_launch(advice.launch)
+    shown = _shown(advice.launch, secrets)
     return advice._replace(
         launch=shown._replace(warnings=tuple(_without(it, secrets) for it in shown.warnings)),
         model=advice.model._replace(
             names=tuple(_without(it, secrets) for it in advice.model.names), why=_without(advice.model.why, secrets)
         ),
         entries=tuple(_entry(it, secrets) for it in advice.entries),
-        corrected=None if advice.corrected is None else shown_launch(advice.corrected),
+        corrected=None if advice.corrected is None else _shown(advice.corrected, secrets),
     )
 
 
-def shown_launch(launch: Launch) -> Launch:
-    """Return a launch whose words may be shown, without the variables that it gets from elsewhere."""
+def _shown(launch: Launch, secrets: tuple[str, ...]) -> Launch:
+    """The launch with words that may be shown, without the variables that it gets from elsewhere."""
     names = dict(launch.assigned)
     before = tuple(
-        _assignment(word, names[number]) if number in names else _word(word)
+        _assignment(word, names[number], secrets) if number in names else _word(word, secrets)
         for number, word in enumerate(launch.before)
     )
     return launch._replace(
         before=before,
-        items=tuple(_item(item) for item in launch.items),
-        config=tuple(_item(item) for item in launch.config),
+        items=tuple(_item(item, secrets) for item in launch.items),
+        config=tuple(_item(item, secrets) for item in launch.config),
         environment={},
     )
 
 
-def _assignment(word: Word, name: str) -> Word:
+def _assignment(word: Word, name: str, secrets: tuple[str, ...]) -> Word:
     if is_secret(name):
         return Word(f"{name}=${name}", f'{name}="${name}"')
-    return _word(word)
+    return _word(word, secrets)
 
 
-def _item(item: Item) -> Item:
+def _item(item: Item, secrets: tuple[str, ...]) -> Item:
     if item.name and is_secret(item.name if not item.keys else f"--{item.keys[-1]}") and item.values:
         return _hidden(item)
     return item._replace(
-        words=tuple(_word(word) for word in item.words), values=tuple(_word(word) for word in item.values)
+        words=tuple(_word(word, secrets) for word in item.words),
+        values=tuple(_word(word, secrets) for word in item.values),
     )
 
 
@@ -79,8 +80,8 @@ def _is_plain(spelled: str) -> bool:
     return all(character.isalnum() or character in "-_.+" for character in spelled)
 
 
-def _word(word: Word) -> Word:
-    text = without_secrets(word.text)
+def _word(word: Word, secrets: tuple[str, ...]) -> Word:
+    text = _without(word.text, secrets)
     return word if text == word.text else Word(text)
 
 
@@ -90,7 +91,7 @@ def _entry(entry: EntryAdvice, secrets: tuple[str, ...]) -> EntryAdvice:
 
 def _way(way: Way, secrets: tuple[str, ...]) -> Way:
     return way._replace(
-        launch=None if way.launch is None else shown_launch(way.launch),
+        launch=None if way.launch is None else _shown(way.launch, secrets),
         problem=None if way.problem is None else _without(way.problem, secrets),
     )
 
