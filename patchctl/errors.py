@@ -82,6 +82,10 @@ class RegistryError(PatchctlError):
     """A registry file cannot be read or used."""
 
 
+class LockFileError(PatchctlError):
+    """A lock file cannot be read or written, or does not say what a lock file says."""
+
+
 class TargetError(PatchctlError):
     """The environment cannot be found, or does not hold what was asked for."""
 

@@ -6,7 +6,9 @@ A shape makes an action from a size, about the number of bytes of its input; wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from patchctl.build.labels import glob_fits
@@ -21,9 +23,13 @@ from patchctl.model import EditKind, FileEdit
 from patchctl.patch import parse_entry
 from patchctl.patch.positions import locate_keys
 from patchctl.render.diffs import edits_as_diff
+from patchctl.target import find_target, read_snapshot
 from patchctl.target.holdings import parse_headers
 from patchctl.target.record import parse_record
+from patchctl.target.wheel import wheel_tree
 from patchctl.transaction.journal import decode_journal
+from tests.sites import install
+from tests.small_wheels import make_wheel
 
 Made = TypeVar("Made")
 Action = Callable[[], object]
@@ -113,6 +119,24 @@ def call(make: Callable[[int], Made], action: Callable[[Made], object]) -> Shape
     return shape
 
 
+def modules(size: int) -> dict[str, bytes]:
+    """Small files beside one another, about 60 bytes of an archive each."""
+    return {f"vllm/m{number}.py": b"" for number in range(size // 60)}
+
+
+def read_wheel(files: Mapping[str, bytes]) -> object:
+    """Read every file of a wheel."""
+    with TemporaryDirectory() as where, wheel_tree(str(make_wheel(Path(where), list(files.items())))) as opened:
+        return opened.read(files)
+
+
+def read_site(files: Mapping[str, bytes]) -> object:
+    """Read every file of a site."""
+    with TemporaryDirectory() as where:
+        install(Path(where), files)
+        return read_snapshot(find_target(site=where, python=None, environ={}, names={"vllm"}), files)
+
+
 def nearly_repeats(size: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return ("a",) * size, ("a",) * (size // 2) + ("b",)
 
@@ -195,6 +219,8 @@ SHAPES: dict[str, Shape] = {
         lambda n: ("requires = [" + '"a",' * (n // 4) + "]\n", [f"requires[{i}]" for i in range(n // 4)]),
         lambda both: locate_keys(both[0]).lines_of(both[1]),
     ),
+    "modules of a wheel, all in one directory": call(modules, read_wheel),
+    "modules of a site, all in one directory": call(modules, read_site),
     "rows of RECORD": call(lambda n: b"".join(b"a%d,,\n" % i for i in range(n // 8)), parse_record),
     "a quoted row of RECORD without end": call(lambda n: b'"' + b'""' * (n // 2), parse_record),
     "headers of METADATA": call(lambda n: b"a: b\n" * (n // 5), parse_headers),

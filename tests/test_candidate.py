@@ -123,6 +123,11 @@ def test_what_is_no_candidate_is_told_what_would_be_one(tmp_path: Path) -> None:
     assert refusal(str(archive))[0] == "no-candidate"
     (tmp_path / "empty").mkdir()
     assert refusal(str(tmp_path / "empty"))[0] == "no-environment"
+    (tmp_path / "vllm-0.25.1.WHL").write_bytes(b"")
+    make_environment(tmp_path / "without")
+    # the options that name an environment are about the one that would be upgraded
+    for path in ("empty", "vllm-0.25.1.WHL", "without"):
+        assert "name a wheel file" in refusal(str(tmp_path / path))[2]
     (tmp_path / "vllm-0.25.1-py3-none-any.whl").write_bytes(b"no archive")
     assert refusal(str(tmp_path / "vllm-0.25.1-py3-none-any.whl"))[0] == "unreadable-wheel"
 

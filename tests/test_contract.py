@@ -39,6 +39,15 @@ def open_journal(desk: Desk) -> None:
     killed_at(desk, "engine.py", "apply")
 
 
+def under_lock(desk: Desk, verb: str, *, open_first: bool = False) -> Done:
+    """Run ``verb`` under a lock of the desk as it is, with nothing applied."""
+    lock = str(desk.site.parent / "patchctl.lock")
+    assert desk.run("lock", "--output", lock).code == 0
+    if open_first:
+        open_journal(desk)
+    return desk.json(verb, "--locked", lock)
+
+
 def no_target(desk: Desk) -> Done:
     empty = desk.site.parent / "empty"
     empty.mkdir()
@@ -237,7 +246,29 @@ PATHS: dict[str, tuple[Callable[[Desk], Done], int]] = {
     "advise, no file": (lambda desk: desk.json("advise", "--unit", "none.service"), 3),
     "advise, bad GPU": (lambda desk: desk.json("advise", "--gpu", "a b"), 2),
     "advise, unfinished": (lambda desk: left_open(desk, "advise"), 4),
+    "report": (lambda desk: desk.json("report"), 0),
+    "report --output": (lambda desk: desk.json("report", "--output", str(desk.site.parent / "page.md")), 0),
+    "report --into, no markers": (lambda desk: desk.json("report", "--into", str(desk.registry) + "/registry.toml"), 1),
+    "report --output, in the site": (lambda desk: desk.json("report", "--output", str(desk.site / "page.md")), 1),
+    "report --output, no directory": (lambda desk: desk.json("report", "--output", str(desk.site / "../no/page")), 3),
+    "report, unknown format": (lambda desk: desk.json("report", "--format", "pdf"), 2),
+    "report, unfinished": (lambda desk: left_open(desk, "report"), 4),
+    "report --format openvex": (lambda desk: desk.json("report", "--format", "openvex"), 0),
     "ps": (lambda desk: desk.json("ps"), 0),
+    "lock": (lambda desk: desk.json("lock", "--output", str(desk.site.parent / "patchctl.lock")), 0),
+    "lock, printed": (lambda desk: desk.json("lock", "--output", "-"), 0),
+    "lock, unfinished": (lambda desk: left_open(desk, "lock"), 4),
+    "lock, in the site": (lambda desk: desk.json("lock", "--output", str(desk.site / "x.lock")), 2),
+    "check --locked, no file": (lambda desk: desk.json("check", "--locked", str(desk.site.parent / "none")), 3),
+    "check --locked": (lambda desk: under_lock(desk, "check"), 1),
+    "check --locked, unfinished": (lambda desk: under_lock(desk, "check", open_first=True), 4),
+    "status --locked": (lambda desk: under_lock(desk, "status"), 0),
+    "apply --locked": (lambda desk: under_lock(desk, "apply"), 0),
+    "apply --locked with ids": (lambda desk: desk.json("apply", "a-low", "--locked", "x"), 2),
+    "status --digest": (lambda desk: desk.json("status", "--digest"), 0),
+    "status --oneline": (lambda desk: desk.json("status", "--oneline"), 0),
+    "check --expect": (lambda desk: desk.json("check", "--expect", "patchctl1:" + "0" * 64), 1),
+    "check --expect, no digest": (lambda desk: desk.json("check", "--expect", "x"), 2),
     "ps, unfinished": (lambda desk: left_open(desk, "ps"), 4),
     "apply --cache-user without purge": (lambda desk: desk.json("apply", "--cache-user", "root"), 2),
     "revert --keep-edits": (kept, 0),
@@ -280,7 +311,8 @@ def test_every_path_prints_one_valid_document_and_its_exit_code(desk: Desk, name
     assert done.code == code
     assert complaints(done.document) == []
     assert done.document["exit_code"] == code
-    refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted"}
+    refused = name in {"revert, drifted", "retire, unproven", "adopt, not in", "restore, unlisted", "check --expect"}
+    refused = refused or name in {"report --into, no markers", "report --output, in the site"}
     assert bool(done.document["errors"]) is (code not in {0, 1} or refused)
 
 

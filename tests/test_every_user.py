@@ -27,10 +27,25 @@ FILES = {"vllm/__init__.py": b"", ENGINE: BASE, LOST: BASE}
 
 pytestmark = pytest.mark.slow
 
-READERS = ["status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "advise"]
+READERS = [
+    "status",
+    "check",
+    "list",
+    "show",
+    "verify",
+    "doctor",
+    "history",
+    "ps",
+    "lint",
+    "lock",
+    "preflight",
+    "report",
+    "advise",
+]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
     "show": ["show", "a-low"],
+    "lock": ["lock", "--output", "-"],
     "revert": ["revert", "a-low"],
     "hold": ["hold", "b-high", "--reason", "x"],
     "unhold": ["unhold", "c-held"],

@@ -216,6 +216,8 @@ class TestARange:
         assert stated(only(done), folder, "versions") == ("warning", "range-too-narrow", "variant[0].versions")
         assert (done.code, cells(done)[1]) == (0, ("2.0", "none", "applicable", 0, "unknown-build"))
         assert lint(registry, "--strict", "--against", trees("2.0")).code == 1
+        done = against(registry, *(trees(build) for build in ("2.1", "2.2", "2.3")))
+        assert only(done)["message"].startswith("2.1, 2.2, 2.3: fix.diff fits it")
 
     def test_that_overlaps_is_an_error_of_both(self, registry: Path, trees: Trees) -> None:
         folder = entry(registry)

@@ -29,6 +29,7 @@ role = "not a key"
 """
 how = "Pads with zeros."
 removal = "When all fixes are proven."
+cve = ["CVE-2026-1234"]
 requires = ["base-entry"]
 conflicts = ["other-entry"]
 replaces = ["old-entry", "older-entry"]
@@ -204,6 +205,7 @@ def test_a_rich_entry_is_read_completely() -> None:
             ),
         ),
         signal=Signal(log="placeholder mismatch: (?P<kind>pad|truncate)"),
+        cve=("CVE-2026-1234",),
         folder="patches/vllm/pad-short-image",
         registry="patches",
     )
@@ -268,6 +270,15 @@ REFUSED = [
     ("default a number", edited("default = false", "default = 0"), "wrong-type", "default", "default"),
     ("why blank", edited("Pads with zeros.", ""), "empty-value", "how", "how"),
     ("removal missing", edited("removal =", "removl ="), "missing-key", "removal", "id"),
+    ("cve no id", edited('"CVE-2026-1234"', '"CVE-26-1"'), "bad-cve", "cve[0]", "cve"),
+    ("cve a string", edited('["CVE-2026-1234"]', '"CVE-2026-1234"'), "wrong-type", "cve", "cve"),
+    (
+        "cve twice",
+        edited('["CVE-2026-1234"]', '["CVE-2026-1234", "CVE-2026-1234"]'),
+        "duplicate-value",
+        "cve[1]",
+        "cve",
+    ),
     ("requires a string", edited('["base-entry"]', '"base-entry"'), "wrong-type", "requires", "requires"),
     ("requires no slug", edited('["base-entry"]', '["Base"]'), "not-a-slug", "requires[0]", "requires"),
     ("requires a number", edited('["base-entry"]', "[1]"), "wrong-type", "requires[0]", "requires"),

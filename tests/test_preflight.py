@@ -154,6 +154,19 @@ class TestFates:
         lost = f"it is in now, and will be out there: {ONE}, hunk 1: its lines are not in the file"
         assert entry["about"] == ["held: on trial", lost]
 
+    def test_what_is_in_by_hand_alone_is_lost_unless_somebody_records_it(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-low", {ONE: LOW}, default=False)
+        (desk.site / ONE).write_bytes(LOW)
+        wheel = newer(tmp_path / "w")
+        entry = only(looked(desk, wheel, code=1))
+        assert words(entry) == ("applies", "lost", None)
+        assert entry["about"] == [
+            "now: in the files, but nobody recorded it: patchctl adopt a-low, and it counts as applied"
+        ]
+        assert desk.run("adopt", "a-low").code == 0
+        entry = only(looked(desk, wheel))
+        assert (words(entry), entry["about"]) == (("applies", "patch", None), [])
+
     def test_what_is_held_out_stays_out(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW}, fixes=[FIX])
         assert desk.run("hold", "a-low", "--reason", "never").code == 0
@@ -254,8 +267,16 @@ class TestMoves:
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, NEW: b"# moved\n" + RUNNER}), code=1))
         assert words(entry) == ("vanishes", "lost", None)
         assert entry["moved"] == [
-            {"path": TWO, "symbol": None, "paths": [], "more": 0, "fits": [], "alike": []},
-            {"path": TWO, "symbol": "Runner.step", "paths": [NEW], "more": 0, "fits": [NEW], "alike": []},
+            {"path": TWO, "symbol": None, "defined": None, "paths": [], "more": 0, "fits": [], "alike": []},
+            {
+                "path": TWO,
+                "symbol": "Runner.step",
+                "defined": "Runner.step",
+                "paths": [NEW],
+                "more": 0,
+                "fits": [NEW],
+                "alike": [],
+            },
         ]
         assert entry["about"][0] == f"{TWO}: there is no such file"
         assert entry["about"][1] == f"Runner.step is in {NEW}; the diff would fit {NEW}"
@@ -263,8 +284,20 @@ class TestMoves:
     def test_a_file_of_the_same_name_elsewhere_is_named(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-one", {ONE: LOW})
         entry = only(looked(desk, newer(tmp_path / "w", {ONE: None, "vllm/sub/one.py": b"x = 1\n"}), code=1))
-        assert entry["moved"] == [
-            {"path": ONE, "symbol": None, "paths": ["vllm/sub/one.py"], "more": 0, "fits": [], "alike": []}
+        nothing: dict[str, Any] = {"symbol": None, "defined": None, "more": 0, "fits": [], "alike": []}
+        assert entry["moved"] == [{"path": ONE, "paths": ["vllm/sub/one.py"], **nothing}]
+
+    def test_of_a_rename_the_old_name_is_missed_and_sought(self, desk: Desk, tmp_path: Path) -> None:
+        assert desk.registry is not None
+        diff = f"diff --git a/{ONE} b/vllm/new.py\nrename from {ONE}\nrename to vllm/new.py\n".encode()
+        add_entry(desk.registry, "a-move", diff)
+        assert desk.run("apply").code == 0
+        entry = only(looked(desk, newer(tmp_path / "w", {ONE: None, "vllm/sub/one.py": BASE}), code=1))
+        assert words(entry) == ("vanishes", "lost", None)
+        assert [(moved["path"], moved["paths"]) for moved in entry["moved"]] == [(ONE, ["vllm/sub/one.py"])]
+        assert entry["about"] == [
+            f"vllm/new.py: {ONE}, which is to be renamed to it, is not there",
+            "a file of the name one.py is in vllm/sub/one.py",
         ]
 
     def test_a_function_that_left_its_file_is_found(self, desk: Desk, tmp_path: Path) -> None:
@@ -284,6 +317,16 @@ class TestMoves:
         renamed = RUNNER.replace(b"class Runner", b"class AutoRunner")
         entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, NEW: renamed}), code=1))
         assert [moved["paths"] for moved in entry["moved"]] == [[], [NEW]]
+        assert [(moved["symbol"], moved["defined"]) for moved in entry["moved"]] == [
+            (None, None),
+            ("Runner.step", "step"),
+        ]
+        assert entry["about"][1].startswith(f"step is in {NEW}; ")
+
+    def test_a_class_without_its_method_is_named_alone(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-two", {TWO: FIXED})
+        entry = only(looked(desk, newer(tmp_path / "w", {TWO: None, NEW: b"class Runner:\n    pass\n"}), code=1))
+        assert entry["about"][1] == f"Runner is in {NEW}"
 
     def test_a_name_that_is_everywhere_says_nothing(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-two", {TWO: FIXED})
@@ -532,7 +575,8 @@ class TestShapes:
         assert records[1] == ["candidate", str(wheel), "kind=wheel", "lost=1"]
         assert records[2] == ["upgrade", "vllm", "from=0.25.1", "to=0.26.0", "change=upgrade"]
         assert records[3][:5] == ["forecast", "a-two", "fate=vanishes", "protection=lost", "fixes=moved"]
-        assert ["moved", "a-two", TWO, "symbol=Runner.step", f"paths={NEW}", f"fits={NEW}", "alike=-"] in records
+        rest = [f"fits={NEW}", "alike=-"]
+        assert ["moved", "a-two", TWO, "symbol=Runner.step", "defined=Runner.step", f"paths={NEW}", *rest] in records
         assert ["lost", "a-two", f"candidate={wheel}"] in records
         assert ["fix", "a-two", "x/y#1", "role=fixes", "status=moved"] in records
         assert records[-1][0] == "step"

@@ -18,10 +18,13 @@ from patchctl.caches import Purge
 from patchctl.cli.app import app
 from patchctl.cli.runner import EXIT_CODES
 from patchctl.commands import Change, Listing, Report
+from patchctl.commands.describe import Publication
 from patchctl.commands.diagnosis import Diagnosis, Finding, Installed, SiteView
 from patchctl.commands.forecast import Fate, Forecast, Protection
+from patchctl.commands.hits import Incidence
 from patchctl.commands.inspection import DistributionCheck
 from patchctl.commands.lint import Graded, LintReport
+from patchctl.commands.lock import LockWritten
 from patchctl.commands.moves import Alike, Moved
 from patchctl.commands.preflight import Prospect, Swap
 from patchctl.commands.proving import Cell, Grown, Proof
@@ -56,8 +59,10 @@ from patchctl.model import (
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment, StoredRecord
 from patchctl.model.processes import Age, Census, ProcessFact
 from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Trigger, Variant
+from patchctl.pins import Extra, Lock, LockedHold, Pin, PinFinding, PinnedDiff, PinState, Review
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
+from patchctl.signals import Counted, EntryCount, Mismatch, Number, Spike, Stamp
 from patchctl.target import CandidateKind
 from patchctl.transaction import JournalState
 from patchctl.verdict import Action, Assessment, Case, FileFinding, Need, SourceDiff, Verdict
@@ -135,6 +140,7 @@ PATCH = Patch(
         ),
     ),
     signal=Signal(log="mismatch: (?P<kind>pad|truncate)"),
+    cve=("CVE-2026-1234",),
 )
 ADVISORY = Patch(
     id="advice",
@@ -464,6 +470,17 @@ def proof() -> Proof:
     return Proof(trees=(tree,), cells=cells, findings=(), untested=(problem,), warnings=(), errors=())
 
 
+def lock_reports() -> Iterator[Report]:
+    pin = Pin(id="first", revision=2, diffs=(PinnedDiff("vllm", "0.20.diff", DIGEST),), hold="why")
+    lock = Lock(pins=(pin, pin._replace(id="second", hold=None)), holds=(LockedHold(id="third", reason="out"),))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path="x", lock=lock, data=b"a", changed=True))
+    yield Report(command="lock", target=TARGET, locking=LockWritten(path=None, lock=lock, data=b"a"), alone="lock")
+    findings = tuple(PinFinding(pin, state, "why") for state in PinState)
+    extra = (Extra(id="more", hold=None), Extra(id="held", hold="why"))
+    review = Review(file="x", findings=findings, held=lock.holds, extra=extra, new=("fifth",))
+    yield Report(command="check", target=TARGET, review=review, digest=f"patchctl1:{DIGEST}")
+
+
 def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     problem = Problem(
         code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
@@ -502,6 +519,11 @@ def advise_report() -> Report:
 
 def advise_unknown_report() -> Report:
     return Report(command="advise", advice=Advice(launches=(), chips=None, chips_from="the GPU is not known"))
+
+
+def published_report() -> Report:
+    published = Publication(shape="md", state="printed", text="a page\n")
+    return Report(command="report", target=TARGET, publication=published)
 
 
 def preflight_report() -> Report:
@@ -548,6 +570,33 @@ def preflight_report() -> Report:
     )
 
 
+def hits_report() -> Report:
+    stamp = Stamp(second=1_783_000_000, utc=True)
+    count = EntryCount(
+        id="first",
+        title="First",
+        lines=10,
+        hits=5.0,
+        ranks=2,
+        ranks_from="seen",
+        kinds=(("pad", 10),),
+        kind_group="kind",
+        instances=(("a.log", 10),),
+        cells=(("pad", "a.log", 10),),
+        writers=(("Worker", 10),),
+        hours=((495_277, 9),),
+        undated=1,
+        first=stamp,
+        last=stamp,
+        numbers=(("embeddings", Number(lines=10, total=3030, least=300, most=306)),),
+        mismatch=Mismatch(names=("embeddings", "placeholders"), values=(300, 327), stamp=stamp),
+        spikes=(Spike(hour=495_277, lines=9, limit=2.5),),
+        passed_over=(("continuation", 2),),
+    )
+    counted = Counted(entries=(count,), requests=(("a.log", 7),), size=1000, long_lines=1, clock="utc")
+    return Report(command="hits", hits=Incidence(counted=counted, logs=("a.log",), scope="registry", by="file"))
+
+
 def documents() -> Iterator[dict[str, Any]]:
     for report in (
         status_report(),
@@ -562,10 +611,13 @@ def documents() -> Iterator[dict[str, Any]]:
         ps_report(),
         advise_report(),
         advise_unknown_report(),
+        *lock_reports(),
         lint_report(),
         lint_report(proof()),
         lint_report(proof(), matrix=True),
+        published_report(),
         preflight_report(),
+        hits_report(),
     ):
         yield document(report, EXIT_CODES[report.outcome])
 
@@ -604,6 +656,7 @@ class TestTheSchema:
             ("edit/kind", EditKind),
             ("checked/state", FileState),
             ("process/age", Age),
+            ("pin/state", PinState),
             ("lint_finding/severity", Grade),
             ("lint_tree/kind", CandidateKind),
             ("lint_place/kind", CandidateKind),
@@ -647,23 +700,16 @@ class TestTheSchema:
             if key not in node["required"]
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
-        some_verbs = {
-            "#.registries",
-            "#.entries",
-            "#.verification",
-            "#.diagnosis",
-            "#.lint",
-            "#.candidates",
-            "#.advice",
-        }
-        audit = {"#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
+        some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.candidates"}
+        some_verbs |= {"#.lock", "#.digest", "#.report", "#.advice"}
+        audit = {"#.hits", "#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
 
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 16
+        assert [complaints(found) for found in documents()] == [[]] * 21
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

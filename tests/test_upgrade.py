@@ -119,7 +119,7 @@ class TestSettingAside:
         assert desk.run("check").code == 1
         for id_ in ("a-returns", "b-retires", "c-optional"):
             assert stand(desk, id_) == ("lost", "wanted", "apply")
-            assert reason(desk, id_) == f"{ASIDE}: patchctl apply brings it back"
+            assert reason(desk, id_) == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
         assert desk.run("apply").code == 0
         assert desk.run("check").code == 0
         for id_ in ("a-returns", "b-retires", "c-optional"):
@@ -277,7 +277,7 @@ class TestAfterwards:
         assert desk.run("retire", "--for", wheel).code == 0
         assert desk.run("apply", "c-optional").code == 0
         assert stand(desk, "c-optional")[0] == "applied"
-        assert reason(desk, "a-returns") == f"{ASIDE}: patchctl apply brings it back"
+        assert reason(desk, "a-returns") == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
 
     def test_reverting_what_is_set_aside_drops_it(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
@@ -359,6 +359,62 @@ class TestAfterwards:
         upgrade(bare, OLD, "0.26.0")
         assert bare.run("apply", "b-retires").code == 0
         assert bare.json("status", "b-retires").patch("b-retires")["despite_fix"] is False
+
+
+class TestWords:
+    """What an operator reads is true where it stands, and every command named in it does what it says."""
+
+    def test_a_downgrade_is_called_one(self, desk: Desk) -> None:
+        upgrade(desk, {**OLD, INIT: b"# older"}, build="0.24.0")
+        assert reason(desk, "a-returns").startswith("lost by the downgrade from 0.25.1 to 0.24.0: ")
+
+    def test_another_label_is_neither_up_nor_down(self, desk: Desk) -> None:
+        upgrade(desk, NEW, build="0.25.1+das")
+        assert reason(desk, "b-retires").startswith("the change from 0.25.1 to 0.25.1+das brought the fix; ")
+
+    def test_another_build_than_the_one_meant_is_told(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        upgrade(desk, NEW, build="0.27.0")
+        assert reason(desk, "a-returns") == f"{ASIDE}, but 0.27.0 is installed: patchctl apply brings it back"
+        upgrade(desk, NEW, build="0.26.0")
+        assert reason(desk, "a-returns") == f"{ASIDE}: patchctl apply brings it back"
+
+    def test_what_is_held_and_proven_fixed_is_counted_and_told_to_be_freed_first(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        assert desk.run("hold", "b-retires", "--reason", "wait").code == 0
+        upgrade(desk)
+        assert reason(desk, "b-retires").endswith("patchctl unhold b-retires, and patchctl retire records it")
+        assert "1 held: b-retires" in desk.run("status").out
+        assert desk.run("retire", "b-retires").code == 1
+        assert desk.run("unhold", "b-retires").code == 0
+        assert reason(desk, "b-retires").endswith("x/y#1; patchctl retire records it")
+        assert desk.run("retire", "b-retires").code == 0
+
+    def test_what_is_held_in_and_comes_back_is_no_reason_for_a_warning(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("hold", "a-returns", "--reason", "wait").code == 0
+        assert desk.json("retire", "--for", wheel).document["warnings"] == []
+        upgrade(desk, {**NEW, ONE: b"other = 1\n"})
+        warned = [warning["code"] for warning in desk.json("status").document["warnings"]]
+        assert warned == ["held-not-in"]
+
+    def test_preflight_does_not_send_back_what_was_taken_out_for_the_upgrade(self, desk: Desk, wheel: str) -> None:
+        assert desk.run("retire", "--for", wheel).code == 0
+        (found,) = desk.json("preflight", wheel).document["candidates"]
+        assert {about for patch in found["patches"] for about in patch["about"] if about.startswith("now: ")} == {
+            f"now: {ASIDE}"
+        }
+
+    def test_what_another_entry_replaces_is_not_said_to_come_back(self, desk: Desk, wheel: str) -> None:
+        assert desk.registry is not None
+        add_entry(desk.registry, "r-new", make_diff({ONE: (BASE, HIGH)}), replaces=["a-returns"])
+        notes = desk.json("retire", "--for", wheel).document["notes"]
+        assert "a-returns stays out after the upgrade: r-new takes its place" in notes
+
+    def test_a_recorded_entry_that_does_not_load_is_not_said_to_be_unknown(self, desk: Desk) -> None:
+        assert desk.registry is not None
+        (desk.registry / "vllm" / "a-returns" / "patch.toml").write_text("id =")
+        upgrade(desk, {**NEW, INIT: b"# newer"})
+        assert reason(desk, "a-returns").endswith(": its registry entry is broken")
 
 
 class TestUnprepared:
@@ -510,6 +566,14 @@ class TestTheNextCommands:
         assert again[1] == f"uv pip install --reinstall --no-deps --target {desk.site} {same}"
         assert not any(step.startswith("patchctl retire") for step in again[1:])
 
+    def test_use_another_pip_where_the_environment_has_none(self, bare: Desk, wheel: str, tmp_path: Path) -> None:
+        site = make_environment(tmp_path / "env", make_wheel(tmp_path, list(OLD.items())))
+        place = self.place(bare, site=str(site))
+        python = f"{tmp_path}/env/bin/python"
+        assert f"python3 -m pip --python {python} install {wheel}" in self.steps(bare, wheel, place)
+        (site / "pip").mkdir()
+        assert f"{python} -m pip install {wheel}" in self.steps(bare, wheel, place)
+
     def test_do_not_repeat_what_a_variable_says(self, desk: Desk, wheel: str) -> None:
         place = self.place(desk, origin="PATCHCTL_SITE", environ={"PATCHCTL_REGISTRY": str(desk.registry)})
         assert self.steps(desk, wheel, place)[-1] == "patchctl check"
@@ -532,6 +596,30 @@ class TestTheNextCommands:
         ]
         here = self.steps(desk, other, self.place(desk))
         assert here[1].endswith("vllm==0.26.0")
+
+    def test_bring_in_here_what_is_in_a_candidate_by_its_own_record(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        there = Desk(site=make_site(tmp_path / "there", NEW, build="0.26.0"), registry=desk.registry)
+        assert there.run("apply", "--all").code == 0
+        verbs = [step.split()[1] for step in self.steps(desk, str(there.site), self.place(desk))]
+        assert verbs == ["retire", "-m", "-r", "apply", "retire", "check"]
+
+    def test_bring_in_here_what_somebody_put_into_a_candidate_by_hand(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        site = make_site(tmp_path / "there", NEW, build="0.26.0")
+        (site / ONE).write_bytes(NEWER.replace(b"line_5 = 1\n", b"line_5 = 5\n"))
+        (site / ADDED).write_bytes(b"added = 1\n")
+        verbs = [step.split()[1] for step in self.steps(desk, str(site), self.place(desk))]
+        assert verbs == ["retire", "-m", "-r", "apply", "retire", "check"]
+
+    def test_of_a_move_adopt_what_somebody_put_in_over_there(self, desk: Desk, wheel: str, tmp_path: Path) -> None:
+        site = make_environment(tmp_path / "other", Path(wheel))
+        (site / ONE).write_bytes(NEWER.replace(b"line_5 = 1\n", b"line_5 = 5\n"))
+        other = str(tmp_path / "other")
+        steps = self.steps(desk, other, self.place(desk), moving=True)
+        assert steps[0] == f"patchctl adopt a-returns --python {other} --registry {desk.registry}"
+        for step in steps:
+            assert patchctl(*[word for word in shlex.split(step)[1:] if word != "--allow-base"]).code == 0
 
 
 def run_steps(steps: list[str], env: Mapping[str, str]) -> None:

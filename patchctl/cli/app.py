@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from patchctl import __version__
-from patchctl.cli import advisers, auditors, authors, examiners, menders, readers, upgraders, writers
+from patchctl.cli import (
+    advisers,
+    auditors,
+    authors,
+    examiners,
+    menders,
+    observers,
+    pinning,
+    publishers,
+    readers,
+    upgraders,
+    writers,
+)
 
 app = typer.Typer(
     name="patchctl",
@@ -22,11 +34,14 @@ app = typer.Typer(
 readers.register(app)
 examiners.register(app)
 auditors.register(app)
+publishers.register(app)
 authors.register(app)
 upgraders.register(app)
 advisers.register(app)
+observers.register(app)
 writers.register(app)
 menders.register(app)
+pinning.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -43,6 +43,10 @@ Ids = Annotated[
     typer.Argument(metavar="[ID]...", help="Entries by id.", show_default=False, autocompletion=_complete_id),
 ]
 SomeIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Entries by id.", autocompletion=_complete_id)]
+Locked = Annotated[
+    str | None,
+    typer.Option("--locked", metavar="FILE", help="The lock file says which entries count, in which revision."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and show, write nothing.")]
 
 

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from patchctl.cli.options import Common, Id, Ids, with_common
+from patchctl.cli.options import Common, Id, Ids, Locked, with_common
 from patchctl.cli.runner import run
+from patchctl.commands import Clock, Place, Report
+from patchctl.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -23,11 +25,22 @@ def status(
     common: Common,
     ids: Ids = None,
     everything: Annotated[bool, typer.Option("--all", help="Those that do not concern it, too.")] = False,
+    locked: Locked = None,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Print one hash over builds, applied entries and patched files.")
+    ] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="Print one line, for a prompt.")] = False,
 ) -> None:
     """Say how every entry that concerns this environment stands: build, verdict, fixes, need, what is due."""
     from patchctl.commands.status import status as act
 
-    run("status", common, lambda place, at: act(place, ids or (), everything=everything, started=at.started_ns))
+    def command(place: Place, at: Clock) -> Report:
+        alone = "digest" if digest else "oneline" if oneline else ""
+        if alone and (ids or everything or locked is not None or (digest and oneline)):
+            raise UsageError("one-answer", f"--{alone} is an answer of its own: say it without IDs and other views")
+        return act(place, ids or (), everything=everything, locked=locked, alone=alone, started=at.started_ns)
+
+    run("status", common, command)
 
 
 @with_common
@@ -35,11 +48,20 @@ def check(
     common: Common,
     ids: Ids = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count held, optional, advisory and retire.")] = False,
+    locked: Locked = None,
+    expect: Annotated[
+        str | None, typer.Option("--expect", metavar="DIGEST", help="Also fail when the digest is another one.")
+    ] = None,
 ) -> None:
     """Exit 0 when nothing is due, 1 when something is: for CI and start scripts."""
     from patchctl.commands.status import check as act
 
-    run("check", common, lambda place, at: act(place, ids or (), strict=strict, started=at.started_ns))
+    def command(place: Place, at: Clock) -> Report:
+        if ids and locked is not None:
+            raise UsageError("locked-with-ids", "with --locked the lock file says which entries count")
+        return act(place, ids or (), strict=strict, locked=locked, expect=expect, started=at.started_ns)
+
+    run("check", common, command)
 
 
 @with_common

@@ -28,17 +28,24 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.TERMINATED: 143,
 }
 _READERS = frozenset(
-    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "advise"}
+    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits", "advise"}
 )
 
 
-def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoReturn:
+def run(
+    verb: str,
+    common: Common,
+    act: Callable[[Place, Clock], Report],
+    *,
+    form: Callable[[Report], str] | None = None,
+) -> NoReturn:
     """Call one command and end the process with its exit code.
 
     Args:
         verb: the command's name, for a report that an error cut short.
         common: the common options.
         act: the command, given place and clock.
+        form: lays the answer out for a program; None: as records, or for a terminal.
     """
     settings = None
     try:
@@ -53,7 +60,7 @@ def run(verb: str, common: Common, act: Callable[[Place, Clock], Report]) -> NoR
         report = _bug(verb, error, verbose=common.verbose)
     code = EXIT_CODES[report.outcome]
     try:
-        _emit(report, code, common, settings)
+        _emit(report, code, common, settings, form)
     except OSError as error:
         # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
         if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
@@ -80,7 +87,9 @@ def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
     return Report(command=verb, outcome=Outcome.BUG, errors=(problem,))
 
 
-def _emit(report: Report, code: int, common: Common, settings: Settings | None) -> None:
+def _emit(
+    report: Report, code: int, common: Common, settings: Settings | None, form: Callable[[Report], str] | None
+) -> None:
     if common.verbose and settings is not None:
         _say_sources(settings)
     if common.json:
@@ -90,7 +99,10 @@ def _emit(report: Report, code: int, common: Common, settings: Settings | None) 
         return
     no_color = common.no_color or (settings is not None and settings.no_color)
     if not common.quiet and not _failed(report):
-        _answer(report, colour=not no_color)
+        if form is not None:
+            _write(form(report))
+        else:
+            _answer(report, colour=not no_color)
     _complain(report, common, colour=not no_color)
 
 
@@ -98,15 +110,23 @@ def _failed(report: Report) -> bool:
     """Nothing came of it: the answer is the error, and stdout stays empty."""
     if report.outcome is Outcome.OK or report.change is not None:
         return False
-    answers = (report.target, report.listing, report.lint)
+    answers = (report.target, report.listing, report.lint, report.hits)
     return report.command not in _READERS or all(answer is None for answer in answers)
 
 
 def _answer(report: Report, *, colour: bool) -> None:
+    if report.alone:
+        from patchctl.render.alone import alone_on_stdout
+
+        _write_bytes(alone_on_stdout(report))
+        return
     if report.lint is not None and report.lint.page and report.lint.proof is not None:
         from patchctl.render.matrix import matrix_page
 
         _write(matrix_page(report.lint.proof))
+        return
+    if report.publication is not None and report.publication.path is None:
+        _write(report.publication.text or "")
         return
     planned = report.change.edits if report.change is not None and report.change.state == "planned" else ()
     if sys.stdout is not None and sys.stdout.isatty():
@@ -119,11 +139,16 @@ def _answer(report: Report, *, colour: bool) -> None:
     from patchctl.render.plain import as_plain
 
     _write(as_plain(report))
-    if planned and sys.stdout is not None:
+    if planned:
         from patchctl.render.diffs import edits_as_diff
 
+        _write_bytes(edits_as_diff(planned))
+
+
+def _write_bytes(data: bytes) -> None:
+    if sys.stdout is not None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(edits_as_diff(planned))
+        sys.stdout.buffer.write(data)
         sys.stdout.flush()
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from patchctl.cli.consents import AllowRunning, CacheUser, PurgeCaches, consent
-from patchctl.cli.options import AllowBase, AllowEditable, Common, DryRun, Ids, SomeIds, Wait, with_common
+from patchctl.cli.options import AllowBase, AllowEditable, Common, DryRun, Ids, Locked, SomeIds, Wait, with_common
 from patchctl.cli.runner import run
 from patchctl.commands import Allowed, Clock, Place, Report
 from patchctl.errors import UsageError
@@ -38,6 +38,7 @@ def apply(
         str | None,
         typer.Option("--assume-build", metavar="BUILD", help="With ID: the detected build string is wrong, use this."),
     ] = None,
+    locked: Locked = None,
     max_offset: Annotated[
         int | None,
         typer.Option("--max-offset", metavar="LINES", min=0, help="Refuse hunks further than this from their line."),
@@ -58,6 +59,24 @@ def apply(
             raise UsageError("all-with-ids", "--all and entries by id exclude each other")
         if not ids and (despite_fix or assume_build is not None):
             raise UsageError("decision-without-id", "--despite-fix and --assume-build need the entries by id")
+        if locked is not None and (ids or everything):
+            raise UsageError("locked-with-ids", "with --locked the lock file says which entries come in")
+        agreed = consent(
+            allow_running=allow_running,
+            purge_caches=purge_caches,
+            cache_user=cache_user,
+            despite_fix=despite_fix,
+            assume_build=assume_build,
+            locked=locked,
+            max_offset=max_offset,
+        )
+        allowed = Allowed(editable=allow_editable, base=allow_base)
+        if locked is not None:
+            from patchctl.commands.apply_locked import apply_locked
+
+            return apply_locked(
+                place, clock, locked, max_offset=max_offset, dry_run=dry_run, wait=wait, consent=agreed, allowed=allowed
+            )
         return act(
             place,
             clock,
@@ -68,15 +87,8 @@ def apply(
             max_offset=max_offset,
             dry_run=dry_run,
             wait=wait,
-            consent=consent(
-                allow_running=allow_running,
-                purge_caches=purge_caches,
-                cache_user=cache_user,
-                despite_fix=despite_fix,
-                assume_build=assume_build,
-                max_offset=max_offset,
-            ),
-            allowed=Allowed(editable=allow_editable, base=allow_base),
+            consent=agreed,
+            allowed=allowed,
         )
 
     run("apply", common, command)

@@ -77,7 +77,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
         if found.verdict is Verdict.APPLIED and not found.case.newer:
             notes.append(f"{found.id} is applied already; nothing about it changes")
             continue
-        problem = _refusal(scene, found, despite_fix=despite_fix)
+        problem = refusal_of(scene, found, despite_fix=despite_fix)
         if problem is None:
             chosen.append(found)
         else:
@@ -85,8 +85,8 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
     for found in chosen:
         for other in named:
             if other.id in found.case.replaces:
-                refused.append(_replaced_problem(other.id, found.id))
-    return _propose(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
+                refused.append(replaced_problem(other.id, found.id))
+    return stack_with(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
 
 
 def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: bool) -> Proposal:
@@ -99,15 +99,15 @@ def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: b
         elif found.action in _STUCK:
             refused.append(_stands_in_the_way(found))
         elif everything and found.need is Need.OPTIONAL and found.verdict is not None:
-            problem = _refusal(scene, found, despite_fix=False)
+            problem = refusal_of(scene, found, despite_fix=False)
             if problem is None:
                 chosen.append(found)
             else:
                 refused.append(problem)
-    return _propose(scene, chosen, refused, [], clock, strict=False, despite_fix=False)
+    return stack_with(scene, chosen, refused, [], clock, strict=False, despite_fix=False)
 
 
-def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem | None:
+def refusal_of(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem | None:
     """Why an entry that somebody asked for must not go in; None: it may."""
     id_ = found.id
     if found.verdict is None:
@@ -123,7 +123,7 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
         message = f"{id_} is held: {reason}"
         return Problem(code="held", message=message, hint=f"patchctl unhold {id_}", patch=id_)
     if found.case.replaced_by is not None:
-        return _replaced_problem(id_, found.case.replaced_by)
+        return replaced_problem(id_, found.case.replaced_by)
     # What was applied to this very build may come back, whatever became of its registry entry.
     strange = found.case.receipt is None or found.case.rebuilt
     if found.case.rule is MatchRule.NONE and strange:
@@ -138,7 +138,8 @@ def _refusal(scene: Scene, found: Assessment, *, despite_fix: bool) -> Problem |
     return None
 
 
-def _replaced_problem(old: str, new: str) -> Problem:
+def replaced_problem(old: str, new: str) -> Problem:
+    """Return the refusal of an entry whose place another one takes."""
     return Problem(code="replaced", message=f"{old} is replaced by {new}", hint=f"patchctl apply {new}", patch=old)
 
 
@@ -166,7 +167,7 @@ def _stands_in_the_way(found: Assessment) -> Problem:
     )
 
 
-def _propose(
+def stack_with(
     scene: Scene,
     chosen: Sequence[Assessment],
     refused: list[Problem],
@@ -176,6 +177,7 @@ def _propose(
     strict: bool,
     despite_fix: bool,
 ) -> Proposal:
+    """Return the stack with the chosen entries and what they require; arguments as of :class:`Proposal`."""
     wanted = _with_required(scene, chosen)
     if not strict:
         # Of an old entry and the one that takes its place only the latter comes in, and the old one is no failure.
@@ -224,7 +226,7 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
             other = scene.find(needed)
             if other is None or other in ordered or other.verdict is Verdict.APPLIED:
                 continue
-            if other in chosen or _refusal(scene, other, despite_fix=False) is None:
+            if other in chosen or refusal_of(scene, other, despite_fix=False) is None:
                 visit(other)
         if found not in ordered:
             ordered.append(found)

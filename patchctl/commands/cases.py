@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patchctl.build import MatchRule
-from patchctl.commands.selection import Selection
+from patchctl.commands.selection import BROKEN, Selection
 from patchctl.evidence import FixFinding
 from patchctl.model import Retirement
 from patchctl.registry import replaced_ids
@@ -48,7 +48,7 @@ def _case(
         receipt=selection.receipt,
         hold=site.ledger.holds.get(selection.id),
         rule=selection.rule if usable else MatchRule.NONE,
-        reason=selection.reason if usable else "its registry entry is broken",
+        reason=selection.reason if usable else BROKEN,
         diffs=tuple(_nearest(diffs, site) for diffs in selection.options.values()) if usable else (),
         recorded=selection.recorded,
         fixes=fixes,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from patchctl.build import MatchRule
 from patchctl.commands.judging import Scene
 from patchctl.commands.moves import Moved
+from patchctl.commands.stack import distributions_of
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.match import Fit
 from patchctl.model import FileEdit, FixRole
@@ -116,7 +117,8 @@ _WORST_FIRST = (
 def forecast(now: Scene, there: Scene, brought: Collection[str], displaced: Collection[str]) -> tuple[Forecast, ...]:
     """Return what becomes of every entry that is applied, wanted or held, now or there, in registry order.
 
-    So does one that matches no build there while its diff fits: a check would fail for it.
+    So does one that somebody brought in by hand, and one that matches no build there while its diff fits: a check would
+    fail for it.
 
     Args:
         now: the environment.
@@ -128,7 +130,7 @@ def forecast(now: Scene, there: Scene, brought: Collection[str], displaced: Coll
     for id_ in _ids(now, there):
         here, then = now.find(id_), there.find(id_)
         if _concerns(here, then):
-            stays = then is not None and id_ not in displaced and not _names(then) & set(brought)
+            stays = then is not None and id_ not in displaced and not distributions_of(then) & set(brought)
             found.append(_forecast(id_, here, then, there, stays=stays))
     by_id = {one.id: one for one in found}
     return tuple(_with_replacement(one, by_id) for one in found)
@@ -145,7 +147,12 @@ def _concerns(now: Assessment | None, there: Assessment | None) -> bool:
     known = [found for found in (now, there) if found is not None]
     if any(found.case.receipt is not None or found.need in {Need.WANTED, Need.HELD} for found in known):
         return True
-    return there is not None and there.need is Need.UNKNOWN_BUILD
+    return (now is not None and by_hand(now)) or (there is not None and there.need is Need.UNKNOWN_BUILD)
+
+
+def by_hand(now: Assessment) -> bool:
+    """Return whether a change that somebody made without a record is in the files, for a build that the entry names."""
+    return now.verdict is Verdict.PRESENT and now.need is not Need.FIXED and now.case.rule is not MatchRule.NONE
 
 
 def _forecast(id_: str, now: Assessment | None, there: Assessment | None, scene: Scene, *, stays: bool) -> Forecast:
@@ -159,7 +166,7 @@ def _forecast(id_: str, now: Assessment | None, there: Assessment | None, scene:
 
 def _fate(found: Assessment, there: Scene, *, stays: bool) -> tuple[Fate, str | None]:
     """What becomes of a patch, and why, where only this table knows it."""
-    names = _names(found)
+    names = distributions_of(found)
     if not names & set(there.target.distributions):
         return Fate.NOT_CONCERNED, f"{' and '.join(sorted(names))} will not be installed there"
     if stays:
@@ -192,17 +199,13 @@ def _fate_by_fit(found: Assessment) -> Fate:
     return Fate.APPLIES if largest_offset(found) is None else Fate.APPLIES_WITH_OFFSET
 
 
-def _names(found: Assessment) -> set[str]:
-    named = set(found.case.patch.distributions) if found.case.patch is not None else set()
-    return named | {diff.distribution for diff in found.case.recorded}
-
-
 def _protection(fate: Fate, now: Assessment | None, there: Assessment) -> Protection:
     if there.need is Need.FIXED:
         return Protection.UPSTREAM
     if fate is Fate.UNTOUCHED:
         return Protection.PATCH if now is not None and now.verdict is Verdict.APPLIED else Protection.NONE
-    if fate in STUCK:
+    if fate in STUCK or (now is not None and by_hand(now) and there.need is Need.OPTIONAL):
+        # what is optional comes back only where a record says that it was in
         return Protection.LOST
     return Protection.PATCH if fate in PATCHED and there.need is not Need.OPTIONAL else Protection.NONE
 

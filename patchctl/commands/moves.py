@@ -48,11 +48,13 @@ class Moved(NamedTuple):
     """Code that is not where a diff looks for it.
 
     Attributes:
-        path: the file that the diff changes: POSIX, relative to the site.
+        path: the file that the diff changes: POSIX, relative to the site; of a rename the old name.
         symbol: dotted name of the class or function that its hunks change; None: the file itself is gone.
-        paths: other files of the distribution that define it, or have the file's name; the first ten. Empty: none.
+        paths: other files of the distribution that define that, or have the file's name; the first ten. Empty: none.
         more: how many were found beyond these.
         fits: those of them that the file's part of the diff would fit as it is.
+        defined: what ``paths`` define: the symbol, or the outermost or innermost of its names, where they have no more
+            of it; None: the file itself is gone, or nothing was found.
         alike: where no name leads anywhere: the files that have most of the lines which the hunks expect, at most
             three.
     """
@@ -62,6 +64,7 @@ class Moved(NamedTuple):
     paths: tuple[str, ...]
     more: int = 0
     fits: tuple[str, ...] = ()
+    defined: str | None = None
     alike: tuple[Alike, ...] = ()
 
 
@@ -72,6 +75,11 @@ class _Sought(NamedTuple):
     symbols: tuple[tuple[str, ...], ...]
     lines: frozenset[bytes]
     gone: bool
+
+    @property
+    def path(self) -> str:
+        """The file whose code is sought; of a rename the one that is to be renamed."""
+        return self.diff.paths[0]
 
 
 def moved_code(now: Scene, found: Iterable[Assessment], there: Tree) -> dict[str, tuple[Moved, ...]]:
@@ -90,7 +98,7 @@ def moved_code(now: Scene, found: Iterable[Assessment], there: Tree) -> dict[str
     for name, distribution in there.target.distributions.items():
         mine = [one for one in sought if one.distribution == name]
         words = {word for one in mine for symbol in one.symbols for word in symbol}
-        basenames = {_basename(one.diff.path) for one in mine if one.gone}
+        basenames = {_basename(one.path) for one in mine if one.gone}
         hits = there.search(distribution, words, basenames) if words or basenames else {}
         found_by_name = [tuple(_found(one, hits, there)) for one in mine]
         nowhere = [one for one, named in zip(mine, found_by_name, strict=True) if not any(it.paths for it in named)]
@@ -110,7 +118,7 @@ def _alike(sought: Sequence[_Sought], distribution: Distribution, there: Tree) -
             lines = set(map(bytes.strip, file.data.split(b"\n"))) if file is not None else set()
             for one, alike in found.items():
                 equal = len(one.lines & lines)
-                if 2 * equal > len(one.lines) and path != one.diff.path:
+                if 2 * equal > len(one.lines) and path != one.path:
                     alike.append(Alike(path=path, equal=equal, size=len(one.lines)))
     return {one: _nearest(alike) for one, alike in found.items()}
 
@@ -218,22 +226,27 @@ def _name(heading: bytes) -> str | None:
 
 def _found(sought: _Sought, hits: Mapping[str, tuple[str, ...]], there: Tree) -> Iterator[Moved]:
     if sought.gone:
-        yield _moved(sought, None, hits.get(_basename(sought.diff.path), ()), there)
+        yield _moved(sought, hits.get(_basename(sought.path), ()), there)
     for symbol in sought.symbols:
-        yield _moved(sought, ".".join(symbol), _definers(symbol, hits), there)
+        defined, paths = _definers(symbol, hits)
+        yield _moved(sought, paths, there, ".".join(symbol), defined)
 
 
-def _definers(symbol: Sequence[str], hits: Mapping[str, tuple[str, ...]]) -> Collection[str]:
-    """The files that define all of the names, else the outermost, else the innermost if few do."""
+def _definers(symbol: Sequence[str], hits: Mapping[str, tuple[str, ...]]) -> tuple[str, Collection[str]]:
+    """What is defined, and in which files: all of the names, else the outermost, else the innermost if few do."""
     sets = [hits.get(name, ()) for name in symbol]
     whole = [path for path in sets[0] if all(path in paths for paths in sets)]
-    if whole or sets[0]:
-        return whole or sets[0]
-    return sets[-1] if len(sets[-1]) <= _TELLING else ()
+    if whole:
+        return ".".join(symbol), whole
+    if sets[0]:
+        return symbol[0], sets[0]
+    return symbol[-1], sets[-1] if len(sets[-1]) <= _TELLING else ()
 
 
-def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: Tree) -> Moved:
-    others = [path for path in paths if path != sought.diff.path]
+def _moved(
+    sought: _Sought, paths: Collection[str], there: Tree, symbol: str | None = None, defined: str | None = None
+) -> Moved:
+    others = [path for path in paths if path != sought.path]
     fits: tuple[str, ...] = ()
     if sought.diff.kind is ChangeKind.MODIFY and others:
         read = there.read(others[:_TRIED]).files
@@ -243,8 +256,9 @@ def _moved(sought: _Sought, symbol: str | None, paths: Collection[str], there: T
             if file is not None and judge_fit(sought.diff, file.data).fit is Fit.APPLICABLE
         )
     return Moved(
-        path=sought.diff.path,
+        path=sought.path,
         symbol=symbol,
+        defined=defined if others else None,
         paths=tuple(others[:LISTED]),
         more=max(0, len(others) - LISTED),
         fits=fits,

@@ -15,6 +15,8 @@ class Place(NamedTuple):
         python: interpreter given with ``--python``.
         registries: directories given with ``--registry``; empty: the bundled registry.
         distribution: look at this distribution alone.
+        wanted: ids of the entries that a lock file pins: they count as the default ones, and no others; None: the
+            registry says which are.
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
@@ -27,6 +29,7 @@ class Place(NamedTuple):
     python: str | None = None
     registries: tuple[str, ...] = ()
     distribution: str | None = None
+    wanted: frozenset[str] | None = None
     environ: Mapping[str, str] = MappingProxyType({})
     pycache_prefix: str | None = None
     origin: str | None = None

@@ -16,12 +16,16 @@ from patchctl.verdict import Assessment
 if TYPE_CHECKING:  # most verbs need none of them
     from patchctl.advice import LaunchAdvice
     from patchctl.caches import Purge
+    from patchctl.commands.describe import Publication
     from patchctl.commands.diagnosis import Diagnosis
+    from patchctl.commands.hits import Incidence
     from patchctl.commands.lint import LintReport
+    from patchctl.commands.lock import LockWritten
     from patchctl.commands.preflight import Prospect
     from patchctl.commands.verify import Verification
     from patchctl.ledger import History
     from patchctl.model.processes import Age, Census, ProcessFact
+    from patchctl.pins import Review
 
 
 class Change(NamedTuple):
@@ -130,10 +134,17 @@ class Report(NamedTuple):
         errors: what is wrong.
         verification: for ``verify``.
         diagnosis: for ``doctor``.
+        locking: for ``lock``.
+        review: with ``--locked``: the environment as the lock file sees it.
+        digest: of the environment, where it was asked for.
+        alone: what is to stand alone on standard output: ``digest``, ``lock`` (the file) or ``oneline``; empty: the
+            answer whole.
         lint: for ``lint``.
         advice: for ``advise``.
+        publication: for ``report``.
         steps: commands to run next, in this order, as a shell reads them.
         prospects: for ``preflight``: every candidate, as they were given.
+        hits: for ``hits``.
     """
 
     command: str
@@ -153,7 +164,13 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     verification: Verification | None = None
     diagnosis: Diagnosis | None = None
+    locking: LockWritten | None = None
+    review: Review | None = None
+    digest: str | None = None
+    alone: str = ""
     lint: LintReport | None = None
     advice: Advice | None = None
+    publication: Publication | None = None
     steps: tuple[str, ...] = ()
     prospects: tuple[Prospect, ...] = ()
+    hits: Incidence | None = None

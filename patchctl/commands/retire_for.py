@@ -16,6 +16,7 @@ from patchctl.commands.upcoming import Upcoming, expectation, judged_candidate, 
 from patchctl.commands.upgrade_steps import upgrade_steps
 from patchctl.errors import Outcome, Problem
 from patchctl.model import SetAside
+from patchctl.verdict import Assessment
 
 
 def retire_for(
@@ -68,7 +69,7 @@ def _proposal(scene: Scene, upcoming: Upcoming, clock: Clock) -> Proposal:
         holds=scene.site.ledger.holds,
         refused=tuple(refused),
         asks_registry=True,
-        notes=tuple(f"{id_} {_WORDS[mark.expected]}" for id_, mark in marks.items()),
+        notes=tuple(f"{id_} {_what_comes(upcoming.scene.find(id_), mark)}" for id_, mark in marks.items()),
     )
 
 
@@ -77,6 +78,13 @@ _WORDS = {
     "returns": "comes back after the upgrade: it is still due there, and fits",
     "lost": "stays out after the upgrade: it does not fit there, and it is held",
 }
+
+
+def _what_comes(found: Assessment | None, mark: SetAside) -> str:
+    other = found.case.replaced_by if found is not None else None
+    if other is not None and mark.expected == "returns":
+        return f"stays out after the upgrade: {other} takes its place"
+    return _WORDS[mark.expected]
 
 
 def _mark(scene: Scene, upcoming: Upcoming, id_: str, clock: Clock) -> SetAside:
@@ -103,7 +111,7 @@ def _refusal(scene: Scene, upcoming: Upcoming, id_: str) -> Problem | None:
         return None
     else:
         why = found.reason
-    message = f"{id_} would be lost: on {upcoming.candidate.path} it is neither proven fixed nor fits: {why}"
-    hint = f"port it first, or decide: patchctl revert {id_} takes it out for good, patchctl hold {id_} --reason WHY"
-    hint += " lets it stay out where it does not fit"
+    message = f"{id_} would be lost: on {upcoming.candidate.path} it is neither proven fixed nor can it go in: {why}"
+    hint = f"port it first, or decide: patchctl revert {id_} --hold WHY takes it out for good, "
+    hint += f"patchctl hold {id_} --reason WHY lets it stay out where it does not fit"
     return Problem(code="would-be-lost", message=message, hint=hint, patch=id_)

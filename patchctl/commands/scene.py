@@ -44,7 +44,8 @@ def open_registry(place: Place, *, but: Collection[str] = ()) -> Registry:
     Raises:
         RegistryError: a registry cannot be read at all.
     """
-    return load_registry(registry_folders(place), but=but)
+    registry = load_registry(registry_folders(place), but=but)
+    return registry if place.wanted is None else registry.wanting(place.wanted)
 
 
 def registry_folders(place: Place) -> tuple[str, ...]:

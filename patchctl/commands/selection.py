@@ -26,6 +26,10 @@ NOTHING: Parsed = MappingProxyType({})
 _WEAKEST = (MatchRule.NONE, MatchRule.RANGE, MatchRule.LABEL, MatchRule.EXACT, MatchRule.ASSUMED)
 
 
+UNKNOWN = "it is not in the registry"
+BROKEN = "its registry entry is broken"
+
+
 @dataclass(slots=True, kw_only=True)
 class Selection:
     """An entry with the diffs that may matter here, while it is put together.
@@ -48,7 +52,7 @@ class Selection:
     entry: Patch | None
     receipt: Receipt | None
     rule: MatchRule = MatchRule.NONE
-    reason: str = "it is not in the registry"
+    reason: str = UNKNOWN
     options: dict[str, list[SourceDiff]] = field(default_factory=dict)
     recorded: tuple[SourceDiff, ...] = ()
     assumed: str | None = None
@@ -94,6 +98,8 @@ def select(
     if known_by is None:
         raise ValueError("neither an entry nor a receipt")
     selection = Selection(id=known_by.id, entry=entry, receipt=receipt)
+    if entry is None and registry.problems_of(known_by.id):
+        selection.reason = BROKEN
     names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
     for name in (*(entry.distributions if entry is not None else ()), *names):
         if (obstacle := target.obstacle(name)) is not None:

@@ -41,9 +41,14 @@ def _kept(found: Assessment) -> Step:
 
 def concerns(found: Assessment, distribution: str | None) -> bool:
     """Return whether an entry is about ``distribution`` (normalised); None: about any."""
+    return distribution is None or distribution in distributions_of(found)
+
+
+def distributions_of(found: Assessment) -> set[str]:
+    """Return the distributions that an entry is about, by the registry and by what was applied."""
     case = found.case
     named = set(case.patch.distributions) if case.patch is not None else set()
-    return distribution is None or distribution in named | {diff.distribution for diff in case.recorded}
+    return named | {diff.distribution for diff in case.recorded}
 
 
 def named_assessments(scene: Scene, ids: Sequence[str]) -> list[Assessment]:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
+from patchctl.commands.stack import distributions_of
 from patchctl.commands.upcoming import Upcoming
+from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
+from patchctl.target.kinds import kind_of
+from patchctl.target.layout import environment_of
 from patchctl.target.oracle import prefix_of
-from patchctl.verdict import Action, Assessment
+from patchctl.verdict import Action, Assessment, Verdict
 
 
 def upgrade_steps(
@@ -44,11 +48,21 @@ def upgrade_steps(
 def _settling(upcoming: Upcoming, where: Sequence[str], allowed: Allowed) -> list[tuple[str, ...]]:
     found = upcoming.scene.assessments
     steps: list[tuple[str, ...]] = []
-    if any(it.action is Action.APPLY for it in found):
+    if any(_comes_in(it, upcoming) for it in found):
         steps.append(("apply", *where, *allowed.decisions))
     if any(it.action is Action.RETIRE for it in found):
         steps.append(("retire", *where, *allowed.decisions))
     return [*steps, ("check", *where)]
+
+
+def _comes_in(found: Assessment, upcoming: Upcoming) -> bool:
+    """The upgrade leaves it to a bare apply; what is in the candidate's own files is not in what gets installed."""
+    if found.action is Action.APPLY:
+        return True
+    patch = found.case.patch
+    wanted = found.id in upcoming.displaced or (patch is not None and patch.default)
+    there = found.verdict is Verdict.APPLIED or found.action is Action.ADOPT
+    return there and wanted and bool(distributions_of(found) & set(upcoming.candidate.tree.target.distributions))
 
 
 def _moving_steps(place: Place, upcoming: Upcoming, allowed: Allowed) -> tuple[str, ...]:
@@ -56,7 +70,8 @@ def _moving_steps(place: Place, upcoming: Upcoming, allowed: Allowed) -> tuple[s
     where = ("--python", upcoming.candidate.path, *_registry(place))
     due = [it for it in upcoming.scene.assessments if it.action is Action.APPLY]
     named = [it.id for it in due if _is_optional_there(it, upcoming)]
-    steps: list[tuple[str, ...]] = []
+    present = [it.id for it in upcoming.scene.assessments if it.action is Action.ADOPT]
+    steps: list[tuple[str, ...]] = [("adopt", *present, *where)] if present else []
     if len(named) < len(due):
         steps.append(("apply", *where, *allowed.decisions))
     if named:
@@ -110,11 +125,23 @@ def _install(
         where = ("--python", python) if python is not None else ("--target", target.site)
         return [("uv", "pip", "install", *again, *where, *what)]
     if python is not None:
-        return [(python, "-m", "pip", "install", *again, *what)]
+        return [(*_pip(python), "install", *again, *what)]
     # pip replaces packages in a --target directory, but not the metadata of another version.
     left = [f"{target.site}/{now.info}" for now, then in known if now.info != then.info]
     install = ("python3", "-m", "pip", "install", *again, "--upgrade", "--target", target.site, *what)
     return [install, *([("rm", "-r", *left)] if left else [])]
+
+
+def _pip(python: str) -> tuple[str, ...]:
+    """The environment's own pip; where a virtual environment has none, another one that works on it (pip 22.3)."""
+    try:
+        found = environment_of(python, origin="", environ={})
+    except TargetError:
+        return python, "-m", "pip"
+    has_pip = any(Path(f"{site}/pip").is_dir() for site in (*found.sites, *found.base))
+    if has_pip or kind_of(found) != "venv":
+        return python, "-m", "pip"
+    return "python3", "-m", "pip", "--python", python
 
 
 def _beside(site: str) -> str | None:

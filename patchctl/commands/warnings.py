@@ -46,6 +46,27 @@ def target_warnings(target: Target) -> tuple[Problem, ...]:
     return tuple(warnings)
 
 
+def digest_warnings(target: Target) -> tuple[Problem, ...]:
+    """Say what is odd about the environment, and what a digest of it cannot tell."""
+    others = (problem for problem in target_warnings(target) if problem.code != "no-record")
+    blind = (f"{name} {it.build}" for name, it in target.distributions.items() if it.record is None)
+    message = "has no RECORD: the digest does not tell it from another build of that version"
+    return (*others, *(Problem(code="no-record", message=f"{named} {message}") for named in blind))
+
+
+def unpinned(id_: str) -> Problem:
+    """Say that an entry is in and the lock file does not pin it."""
+    hint = f"patchctl revert {id_} takes it out; patchctl lock pins what is in"
+    return Problem(code="not-pinned", message=f"{id_} is in, but the lock does not pin it", hint=hint, patch=id_)
+
+
+def behind_registry(id_: str, applied: int, current: int) -> Problem:
+    """Say that the revision that is in, and is pinned with it, is no longer the registry's."""
+    message = f"{id_}: revision {applied} is in, and pinned; this registry has {current}, so it could not bring that in"
+    hint = f"patchctl apply {id_} brings the newer one in; then patchctl lock again"
+    return Problem(code="behind-registry", message=message, hint=hint, patch=id_)
+
+
 def stale_baseline(name: str, build: str) -> Problem:
     """Say that the absences recorded for ``build`` of a distribution do not count for the one that is installed."""
     message = f"the absences recorded for {name} {build} do not count for the build that is installed"
@@ -71,7 +92,8 @@ def _of_entry(found: Assessment) -> Iterator[Problem]:
             message = f"{found.id}: {finding.fix.ref} is claimed for this version, but these files do not contain it"
             yield Problem(code="claim-contradicted", message=message, patch=found.id)
     yield from _silent_change(found)
-    was_in = found.case.receipt is not None
+    # what was set aside and is to come back is as the operator left it
+    was_in = found.case.receipt is not None and found.action is not Action.APPLY
     if found.need is Need.HELD and was_in and found.verdict in {Verdict.LOST, Verdict.DRIFTED, Verdict.MISSING}:
         message = f"{found.id} is held, but its files are not as they were when it was applied: {found.reason}"
         yield Problem(code="held-not-in", message=message, patch=found.id)

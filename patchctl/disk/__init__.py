@@ -5,7 +5,7 @@ whether it came from a patch, a ledger or a journal. ``walking`` has the walk, `
 the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
 """
 
-from patchctl.disk.around import compiled_twin, file_system_of, mount_points
+from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
@@ -18,6 +18,8 @@ __all__ = [
     "Root",
     "Roots",
     "attributes",
+    "beside",
+    "beside_by_stem",
     "compiled_twin",
     "digests_of",
     "file_system_of",

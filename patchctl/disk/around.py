@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _MOUNT_POINT = 4
 _OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
@@ -65,6 +65,22 @@ def compiled_twin(names: Iterable[str], path: str) -> str | None:
             if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
                 return name
     return None
+
+
+def beside_by_stem(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Group the names in a directory by what stands before the first dot, so that not all are searched for each file.
+
+    A source shares it with its byte code and its compiled twins: :func:`beside` finds them.
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.partition(".")[0], []).append(name)
+    return {stem: tuple(sorted(group)) for stem, group in found.items()}
+
+
+def beside(groups: Mapping[str, tuple[str, ...]], path: str) -> tuple[str, ...]:
+    """Return the names of a directory that may belong to the source ``path`` in it; sorted."""
+    return groups.get(path.rpartition("/")[2].partition(".")[0], ())
 
 
 def _unescape(point: str) -> str:

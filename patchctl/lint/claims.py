@@ -78,7 +78,7 @@ def _clash(trial: Trial, found: Assessment) -> Iterator[Finding]:
 
 def _too_narrow(trial: Trial, found: Assessment) -> Finding:
     diff = found.case.diffs[0]
-    message = f"{diff.name} fits it, no fix is proven, and no variant names it: {found.case.reason}"
+    message = f"{diff.name} fits it, no fix is proven, and no variant names it"
     hint = "read the code there: is the bug in it, and does the diff do the same?"
     return warning("range-too-narrow", message, key=claim_key(trial, diff), hint=hint)
 

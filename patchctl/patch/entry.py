@@ -130,6 +130,7 @@ class Patch(NamedTuple):
         avoid: ways around the bug, in file order.
         triggers: launches that can meet the bug, one of them is enough; empty: nobody says which.
         signal: None when the entry writes no log line.
+        cve: ids of the vulnerability that the bug is known as, such as ``CVE-2026-1234``; empty: it has none.
         folder: directory of the entry: the registry's folder as it was given, then ``<distribution>/<id>``.
         registry: the registry's folder as it was given.
     """
@@ -151,6 +152,7 @@ class Patch(NamedTuple):
     avoid: tuple[Avoid, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     signal: Signal | None = None
+    cve: tuple[str, ...] = ()
     folder: str = ""
     registry: str = ""
 

@@ -18,6 +18,7 @@ from patchctl.patch.rules import read_rule
 from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, TRIGGER, VARIANT
 from patchctl.patch.table import Table
 from patchctl.patch.texts import (
+    cve_problem,
     distribution_problem,
     file_name_problem,
     is_slug,
@@ -86,6 +87,7 @@ def _read_patch(table: Table, name: str, folder: str, registry: str, means: Mean
         avoid=avoid,
         triggers=tuple(read_trigger(item) for item in table.tables("trigger", TRIGGER)),
         signal=_read_signal(table),
+        cve=_read_cve(table),
         folder=folder,
         registry=registry,
         **_read_relations(table, name),
@@ -99,6 +101,16 @@ def _read_id(table: Table, name: str) -> str:
     elif text.strip() and text != name:
         table.report("id-is-not-folder", "id", f"must equal the name of its folder, {name}", "rename one of the two")
     return text
+
+
+def _read_cve(table: Table) -> tuple[str, ...]:
+    ids = table.texts("cve")
+    for index, text in enumerate(ids):
+        if cve_problem(text) is not None:
+            table.report_item("bad-cve", "cve", index, f"{cve_problem(text)}: {text!r}")
+        elif text in ids[:index]:
+            table.report_item("duplicate-value", "cve", index, f"names {text} again")
+    return ids
 
 
 def _read_relations(table: Table, name: str) -> dict[str, tuple[str, ...]]:

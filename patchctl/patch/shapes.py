@@ -30,6 +30,7 @@ ENTRY = Shape(
         "why": 'why = "what the bug is"',
         "how": 'how = "what the diff does, and what it costs"',
         "removal": 'removal = "when the patch may go"',
+        "cve": 'cve = ["CVE-2026-1234"]',
         "requires": 'requires = ["another-id"]',
         "conflicts": 'conflicts = ["another-id"]',
         "replaces": 'replaces = ["another-id"]',

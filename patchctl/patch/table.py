@@ -174,7 +174,7 @@ def _type_name(value: object) -> str:
 
 
 def _unknown_key_hint(key: str, shape: Shape) -> str:
-    homes = [other.name for other in SHAPES if key in other.examples]
+    homes = [other.name for other in SHAPES if key in other.examples and shape in SHAPES]
     nearest = _nearest(key, list(shape.examples))
     if homes:
         return f"`{key}` belongs in {' or '.join(homes)}; the nearest key here is `{nearest}`"

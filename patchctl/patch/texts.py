@@ -10,6 +10,7 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 _SOURCE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?#][!-~]*)?")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,19}")
 _MAX_SLUG = 100
 _MAX_PATTERN = 2000
 _MAX_PARTS = 100
@@ -34,6 +35,11 @@ def distribution_problem(text: str) -> str | None:
 def sha256_problem(text: str) -> str | None:
     """Whether it is a sha256 in hexadecimal."""
     return None if _SHA256.fullmatch(text) else "must be 64 hexadecimal digits"
+
+
+def cve_problem(text: str) -> str | None:
+    """Whether it is the id of a vulnerability as the CVE Program writes it: a year, and four digits or more."""
+    return None if _CVE.fullmatch(text) else "is not the id of a CVE"
 
 
 def source_problem(text: str) -> str | None:

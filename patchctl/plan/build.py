@@ -178,7 +178,7 @@ def _fold_layer(layer: Layer, site: SiteFacts, folded: Folded, max_offset: int |
 
 def _why_not(layer: Layer, files: Sequence[FileDiff], matches: Sequence[Match]) -> Refusal:
     file, match = next((file, match) for file, match in zip(files, matches, strict=True) if not match.fits)
-    reason = misfit_words(match.reason, match.hunks) or "its diff does not fit"
+    reason = misfit_words(match.reason, match.hunks, file.old_path) or "its diff does not fit"
     if not layer.moved:
         reason += f"; {layer.id} stands on lines that would change: revert it too"
     return Refusal(id=layer.id, path=file.path, reason=reason)

@@ -11,7 +11,7 @@ commands never do.
 
 from typing import TYPE_CHECKING
 
-from patchctl.processes.searching import search_within
+from patchctl.processes.searching import match_within, search_within
 
 if TYPE_CHECKING:
     from patchctl.processes.clock import read_moment
@@ -27,6 +27,7 @@ __all__ = [
     "is_secret",
     "judge_processes",
     "line_of",
+    "match_within",
     "read_moment",
     "read_started",
     "root_of",

@@ -10,11 +10,13 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int
+
+Result = TypeVar("Result")
 
 SHORTEST = 0.001
 """Seconds. What is left of somebody else's timer is never set to zero, which would switch it off."""
@@ -39,6 +41,20 @@ def search_within(pattern: str, text: str, seconds: float = 0.5) -> bool | None:
         text: what to search.
         seconds: deadline for compiling and searching; nothing is searched unless it is positive.
     """
+    return _within(lambda: _search(pattern, text), seconds)
+
+
+def match_within(pattern: str, text: str, seconds: float = 0.5) -> tuple[bool, Mapping[str, str] | None]:
+    """Match ``pattern`` at the start of ``text``; return whether there was an answer, and what its named groups hold.
+
+    Without a match there are no groups: None; those that took no part are left out. When there is no answer, and what
+    happens meanwhile, is as :func:`search_within` says.
+    """
+    found = _within(lambda: _match(pattern, text), seconds)
+    return (False, None) if found is None else (True, found[0])
+
+
+def _within(act: Callable[[], Result | None], seconds: float) -> Result | None:
     if seconds <= 0 or not hasattr(signal, "setitimer"):
         return None
     handler = signal.getsignal(signal.SIGALRM)
@@ -46,10 +62,10 @@ def search_within(pattern: str, text: str, seconds: float = 0.5) -> bool | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "possible nested set" and the like are no news to whoever runs a command
-        return _search_armed(pattern, text, seconds, handler)
+        return _armed(act, seconds, handler)
 
 
-def _search_armed(pattern: str, text: str, seconds: float, handler: Handler) -> bool | None:
+def _armed(act: Callable[[], Result | None], seconds: float, handler: Handler) -> Result | None:
     armed = True
 
     def expire(_signal: int, _frame: FrameType | None) -> None:
@@ -63,7 +79,7 @@ def _search_armed(pattern: str, text: str, seconds: float, handler: Handler) -> 
     signal.signal(signal.SIGALRM, expire)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        found = _search(pattern, text)
+        found = act()
         armed = False
     except _DeadlineError:
         found = None
@@ -83,3 +99,15 @@ def _search(pattern: str, text: str) -> bool | None:
         return re.search(pattern, text) is not None
     except (re.error, RecursionError, OverflowError, MemoryError):
         return None
+
+
+def _match(pattern: str, text: str) -> tuple[Mapping[str, str] | None] | None:
+    import re
+
+    try:
+        found = re.match(pattern, text)
+    except (re.error, RecursionError, OverflowError, MemoryError):
+        return None
+    if found is None:
+        return (None,)
+    return ({name: value for name, value in found.groupdict().items() if value is not None},)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from patchctl.errors import Problem, RegistryError
 from patchctl.model import sha256_hex
-from patchctl.patch import Patch, Variant, file_name_problem
+from patchctl.patch import Kind, Patch, Variant, file_name_problem
 from patchctl.registry.folder import ENTRY_FILE, Folder, reason_of
 
 
@@ -32,11 +32,13 @@ class Registry(NamedTuple):
         roots: the folders, in the order they were given.
         entries: those that may be used, in registry order: folder, then distribution folder, then id.
         problems: everything that is wrong, folder by folder; each names its file, and key and line where it has them.
+        defaults: ids that the registry marks as default, where somebody else decides which ones count so; else empty.
     """
 
     roots: tuple[RegistryRoot, ...]
     entries: tuple[Patch, ...]
     problems: tuple[Problem, ...] = ()
+    defaults: frozenset[str] = frozenset()
 
     @property
     def distributions(self) -> frozenset[str]:
@@ -50,6 +52,14 @@ class Registry(NamedTuple):
     def problems_of(self, entry_id: str) -> tuple[Problem, ...]:
         """Return what is wrong with the entry of that id, used or not."""
         return tuple(problem for problem in self.problems if problem.patch == entry_id)
+
+    def wanting(self, ids: Collection[str]) -> Registry:
+        """Return it with the patches of ``ids`` as the default ones, and no others; advice stays as it is."""
+        decided = (
+            entry if entry.kind is Kind.ADVISORY else entry._replace(default=entry.id in ids) for entry in self.entries
+        )
+        marked = frozenset(entry.id for entry in self.entries if entry.default)
+        return self._replace(entries=tuple(decided), defaults=marked)
 
     def locate(self, patch: Patch, key: str) -> tuple[str, int]:
         """Return the file and the 1-based line of an entry's key, such as ``variant[0].sha256``.

@@ -73,6 +73,14 @@ def _examined(report: Report) -> Json:
         from patchctl.render.advise import advice_json
 
         found["advice"] = advice_json(report.advice)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_json
+
+        found["report"] = publication_json(report.publication)
+    if any(it is not None for it in (report.review, report.locking, report.digest)):
+        from patchctl.render.lock import lock_document
+
+        found |= lock_document(report)
     if report.prospects:
         from patchctl.render.preflight_document import prospect_json
 
@@ -91,6 +99,10 @@ def _audit(report: Report) -> Json:
         from patchctl.render.ps import processes_document
 
         found["processes"] = processes_document(report.processes, timed=report.command == "ps")
+    if report.hits is not None:
+        from patchctl.render.hits.document import hits_document
+
+        found["hits"] = hits_document(report.hits)
     if report.caches:
         found["caches"] = [purge._asdict() for purge in report.caches]
     return found

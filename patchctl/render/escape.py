@@ -23,6 +23,15 @@ def _escape(code: int) -> str:
 _LINE = _table(keep="")
 _BLOCK = _table(keep="\n\t")
 
+_MARKDOWN = {
+    **{ord(char): f"\\{char}" for char in "\\`*_[]"},
+    **{ord(char): f"&#{ord(char)};" for char in "|~$"},
+    ord("&"): "&amp;",
+    ord("<"): "&lt;",
+    ord(">"): "&gt;",
+}
+_NOT_IN_CODE = frozenset("`<>&|$")
+
 
 def visible(text: str) -> str:
     """Return ``text`` on one line: every control character, line ends and tabs included, shown as an escape."""
@@ -43,3 +52,43 @@ def _surrogates(text: str) -> str:
 
 def _lone(char: str) -> str:
     return f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char
+
+
+def markup(text: str) -> str:
+    """Return ``text`` on one line for HTML, as content or as the value of an attribute in double quotes."""
+    import html
+
+    return html.escape(visible(text))
+
+
+def markup_block(text: str) -> str:
+    """Return ``text`` for a preformatted block of HTML, with its line ends and tabs."""
+    import html
+
+    return html.escape(visible_block(text))
+
+
+def markdown(text: str) -> str:
+    """Return ``text`` on one line for Markdown, so that it reads as it stands: no HTML, no link, no emphasis, no cell.
+
+    It must not begin a line, where a hyphen or a number would begin a list. What could pass for HTML, and so for the
+    markers of a README, is written as entities, which no program takes for the real thing; ``://`` and ``www.`` too,
+    of which some renderers make links by themselves.
+    """
+    escaped = visible(text).translate(_MARKDOWN)
+    return escaped.replace("://", "&#58;//").replace("www.", "www&#46;")
+
+
+def markdown_code(text: str) -> str:
+    """Return ``text`` as code in Markdown."""
+    plain = visible(text)
+    if plain and not any(char in _NOT_IN_CODE for char in plain) and plain == plain.strip():
+        return f"`{plain}`"
+    return f"<code>{markdown(text)}</code>"
+
+
+def https_address(text: str | None) -> str | None:
+    """Return ``text`` escaped for an attribute, if it is an address that a reader may be sent to; None: it is not."""
+    if text is None or not text.startswith("https://") or not text.isascii() or not text.isprintable() or " " in text:
+        return None
+    return markup(text)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from patchctl.build import BuildChange
-from patchctl.commands.forecast import Fate, Forecast, counted_fixes, largest_offset, worst_fix
+from patchctl.commands.forecast import Fate, Forecast, by_hand, counted_fixes, largest_offset, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
-from patchctl.verdict import Assessment, FileFinding, Need, Verdict, misfit, states_words
+from patchctl.verdict import Assessment, FileFinding, Need, Verdict, aside_words, misfit, states_words
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
@@ -55,10 +55,16 @@ def about(found: Forecast) -> tuple[str, ...]:
         and found.fate is not Fate.UNTOUCHED
     ):
         said.append(f"now: {_now_words(found.now)}")
+    elif found.now is not None and by_hand(found.now) and found.fate is not Fate.UNTOUCHED:
+        said.append(f"now: in the files, but nobody recorded it: patchctl adopt {found.id}, and it counts as applied")
     return tuple(said)
 
 
 def _now_words(now: Assessment) -> str:
+    """How it stands now, without what to do about that: the upgrade comes first."""
+    receipt = now.case.receipt
+    if now.verdict is Verdict.LOST and receipt is not None and receipt.set_aside is not None:
+        return aside_words(receipt.set_aside)
     return f"{now.verdict.value}: {now.reason}" if now.verdict is not None else now.reason
 
 
@@ -146,7 +152,7 @@ def _moved_words(path: str, moved: Sequence[Moved]) -> Iterator[str]:
     for one in named:
         more = f" and {one.more} more" if one.more else ""
         fits = f"; the diff would fit {', '.join(one.fits)}" if one.fits else ""
-        what = f"a file of the name {path.rpartition('/')[2]}" if one.symbol is None else one.symbol
+        what = f"a file of the name {path.rpartition('/')[2]}" if one.defined is None else one.defined
         yield f"{what} is in {', '.join(one.paths)}{more}{fits}"
     alike = [it for one in moved for it in one.alike]
     if alike:

@@ -56,9 +56,9 @@ def history_records(history: History) -> Iterator[tuple[str, ...]]:
             "transaction",
             record.transaction,
             f"at={record.at}",
-            f"by={_who(record.author)}",
+            f"by={who_text(record.author)}",
             f"host={record.host or '-'}",
-            f"command={_command(record)}",
+            f"command={command_text(record)}",
             f"result={record.result}",
             f"files={len(record.files) + record.omitted}",
             f"reason={record.reason or '-'}",
@@ -77,10 +77,10 @@ def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
     for stored in history.records:
         record = stored.record
         style = "bold" if record.result == "committed" else "bold yellow"
-        yield f"{record.at}  {_command(record)}: {record.result}", style, 0
-        yield f"by {_who(record.author)} on {record.host or 'a host that is not recorded'}", "", 1
+        yield f"{record.at}  {command_text(record)}: {record.result}", style, 0
+        yield f"by {who_text(record.author)} on {record.host or 'a host that is not recorded'}", "", 1
         for entry in record.entries:
-            yield _entry_text(entry), "", 1
+            yield entry_text(entry), "", 1
             for line in proof_lines(entry.retirement) if entry.retirement is not None else ():
                 yield line, "", 2
         for file in record.files:
@@ -92,7 +92,8 @@ def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
         yield f"transaction {record.transaction}", "dim", 1
 
 
-def _entry_text(entry: HistoryEntry) -> str:
+def entry_text(entry: HistoryEntry) -> str:
+    """Return what became of one entry, in words."""
     parts = [f"{entry.what} {entry.id}"]
     parts += [f"revision {entry.revision}"] if entry.revision is not None else []
     parts += [f"{name} {sha256[:_DIGEST]}" for name, sha256 in entry.diffs]
@@ -100,7 +101,8 @@ def _entry_text(entry: HistoryEntry) -> str:
     return " ".join(parts)
 
 
-def _who(author: HistoryAuthor) -> str:
+def who_text(author: HistoryAuthor) -> str:
+    """Return who it was, in words."""
     who = f"{author.login or '-'} (uid {author.uid})"
     if author.login_uid is not None and author.login_uid != author.uid:
         who += f", logged in as uid {author.login_uid}"
@@ -108,5 +110,6 @@ def _who(author: HistoryAuthor) -> str:
     return who if author.sudo_uid is None else f"{who}, SUDO_UID claims {author.sudo_uid}"
 
 
-def _command(record: HistoryRecord) -> str:
+def command_text(record: HistoryRecord) -> str:
+    """Return the command as it was given, without its name."""
     return " ".join((record.command, *record.named, *record.decisions))

@@ -41,6 +41,7 @@ def _entry(entry: Patch, diffs: dict[str, bytes], *, detailed: bool) -> Json:
         "why": entry.why,
         "how": entry.how,
         "removal": entry.removal,
+        "cve": list(entry.cve),
         "requires": list(entry.requires),
         "conflicts": list(entry.conflicts),
         "replaces": list(entry.replaces),
@@ -146,7 +147,7 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
         print_field(console, "cost", one_line(avoid.cost))
     if entry.signal is not None:
         print_field(console, "signal", entry.signal.log)
-    for relation in ("requires", "conflicts", "replaces"):
+    for relation in ("cve", "requires", "conflicts", "replaces"):
         if getattr(entry, relation):
             print_field(console, relation, ", ".join(getattr(entry, relation)), labels=9)
     for variant in entry.variants:

@@ -23,7 +23,7 @@ def file_words(file: FileFinding) -> str | None:
         return line_ends_words(file.explanation.line_ends)
     if file.obstacle is not None:
         return file.obstacle
-    return misfit_words(file.reason, ())
+    return misfit_words(file.reason, (), file.old_path)
 
 
 def line_ends_words(found: LineEnds) -> str:

@@ -81,6 +81,10 @@ def _audit(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.ps import process_records
 
         yield from process_records(report.processes, timed=report.command == "ps")
+    if report.hits is not None:
+        from patchctl.render.hits.records import hits_records
+
+        yield from hits_records(report.hits)
     for purge in report.caches:
         yield ("cache", purge.path, f"state={purge.state}", f"files={purge.files}", f"bytes={purge.size}")
 
@@ -103,6 +107,14 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.advise import advice_records
 
         yield from advice_records(report.advice)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_records
+
+        yield from publication_records(report.publication)
+    if report.review is not None or report.locking is not None:
+        from patchctl.render.lock import lock_records
+
+        yield from lock_records(report)
 
 
 def _record(*fields: str) -> str:
@@ -235,7 +247,7 @@ def _listing(listing: Listing) -> Iterator[str]:
 def _details(entry: Patch, listing: Listing) -> Iterator[str]:
     for key in ("why", "how", "removal"):
         yield _record(key, one_line(getattr(entry, key)))
-    for relation in ("requires", "conflicts", "replaces"):
+    for relation in ("cve", "requires", "conflicts", "replaces"):
         for id_ in getattr(entry, relation):
             yield _record(relation, id_)
     for variant in entry.variants:

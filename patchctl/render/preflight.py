@@ -100,7 +100,8 @@ def _forecast_records(found: Forecast) -> Iterator[tuple[str, ...]]:
     for finding in found.there.case.fixes if found.there is not None else ():
         yield "fix", found.id, finding.fix.ref, f"role={finding.fix.role.value}", f"status={finding.status.value}"
     for moved in found.moved:
-        where = f"symbol={moved.symbol or '-'}", f"paths={','.join(moved.paths) or '-'}"
+        symbol = f"symbol={moved.symbol or '-'}", f"defined={moved.defined or '-'}"
+        where = *symbol, f"paths={','.join(moved.paths) or '-'}"
         alike = ",".join(it.path for it in moved.alike) or "-"
         yield "moved", found.id, moved.path, *where, f"fits={','.join(moved.fits) or '-'}", f"alike={alike}"
 

@@ -75,6 +75,7 @@ def _moved(moved: Moved) -> Json:
     return {
         "path": moved.path,
         "symbol": moved.symbol,
+        "defined": moved.defined,
         "paths": list(moved.paths),
         "more": moved.more,
         "fits": list(moved.fits),

@@ -30,7 +30,7 @@ def processes_document(report: ProcessReport, *, timed: bool) -> dict[str, Any]:
                 "age": age.value,
                 "mapped": process.mapped,
                 "command": process.command,
-                **({"started_at": _started(process, now), "seconds": _seconds(process, now)} if timed else {}),
+                **({"started_at": started_text(process, now), "seconds": _seconds(process, now)} if timed else {}),
             }
             for process, age in report.judged
         ],
@@ -46,32 +46,33 @@ def processes_document(report: ProcessReport, *, timed: bool) -> dict[str, Any]:
 def process_records(report: ProcessReport, *, timed: bool) -> Iterator[tuple[str, ...]]:
     """Return the fields of plain records: one for each process, and from ``ps`` one for each user whose are hidden."""
     for process, age in report.judged:
-        times = (f"started={_started(process, report.census.now)}",) if timed else ()
+        times = (f"started={started_text(process, report.census.now)}",) if timed else ()
         yield (
             "process",
             str(process.pid),
             f"age={age.value}",
-            f"user={_user(report, process.uid)}",
+            f"user={user_text(report, process.uid)}",
             f"parent={process.parent}",
             *times,
             f"mapped={'yes' if process.mapped else 'no'}",
             f"command={process.command}",
         )
     for uid, count in report.census.blocked.items() if timed else ():
-        yield "blocked", _user(report, uid), f"count={count}"
+        yield "blocked", user_text(report, uid), f"count={count}"
 
 
 def process_lines(report: ProcessReport) -> Iterator[tuple[str, str, int]]:
     """Return (text, style, level) for a terminal, the processes of one user together."""
     for uid in dict.fromkeys(process.uid for process, _ in report.judged):
-        yield f"{_user(report, uid)}:", "bold", 0
+        yield f"{user_text(report, uid)}:", "bold", 0
         for process, age in report.judged:
             if process.uid == uid:
                 since = _duration(_seconds(process, report.census.now))
                 yield f"{age.value:<8}{process.pid:>8}  {since:>7}  {process.command}", _STYLES[age], 1
 
 
-def _user(report: ProcessReport, uid: int) -> str:
+def user_text(report: ProcessReport, uid: int) -> str:
+    """Return the name of a user, where there is one."""
     return report.logins.get(uid) or f"uid-{uid}"
 
 
@@ -79,7 +80,8 @@ def _seconds(process: ProcessFact, now: Moment) -> int:
     return max(now.boottime_ns - process.start_ns, 0) // _SECOND
 
 
-def _started(process: ProcessFact, now: Moment) -> str:
+def started_text(process: ProcessFact, now: Moment) -> str:
+    """Return when a process began, in UTC, ISO 8601 with ``Z``."""
     from datetime import datetime, timezone
 
     second = (now.realtime_ns - (now.boottime_ns - process.start_ns)) // _SECOND

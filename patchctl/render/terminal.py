@@ -69,7 +69,9 @@ def _print_all(console: Console, report: Report) -> None:
         print_line(console, text, style=style, indent=indent)
     _print_audit(console, report)
     for found in report.assessments:
-        if report.everything or concerns(found, report):
+        # what a lock says of an entry that is as pinned is its line already
+        told = report.review is not None and report.command == "check" and _is_aside(found, report)
+        if (report.everything or concerns(found, report)) and not told:
             detailed = report.command == "status" and found.id in report.named
             _print_entry(console, found, brief=_is_aside(found, report), detailed=detailed)
     if report.assessments and all(_is_aside(found, report) for found in report.assessments):
@@ -104,6 +106,14 @@ def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
         from patchctl.render.lint import lint_lines
 
         yield from lint_lines(report.lint)
+    if report.publication is not None:
+        from patchctl.render.publication import publication_lines
+
+        yield from publication_lines(report.publication)
+    if report.review is not None or report.locking is not None:
+        from patchctl.render.lock import lock_lines
+
+        yield from lock_lines(report)
 
 
 def _print_audit(console: Console, report: Report) -> None:
@@ -121,6 +131,10 @@ def _print_audit(console: Console, report: Report) -> None:
         from patchctl.render.history import history_lines
 
         lines = list(history_lines(report.history))
+    elif report.hits is not None:
+        from patchctl.render.hits.table import hits_lines
+
+        lines = list(hits_lines(report.hits))
     elif report.processes is not None and report.command == "ps":
         from patchctl.render.ps import process_lines
 

@@ -8,7 +8,7 @@ from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
 from patchctl.patch import Avoid, Trigger
-from patchctl.verdict import DUE, Action, Assessment, Need
+from patchctl.verdict import DUE, Action, Assessment
 
 FIX_WORDS = {
     "absent": "not in this build",
@@ -43,8 +43,12 @@ def summary(report: Report) -> tuple[str, ...]:
     """The last line of ``status`` and ``check``: how much is due, and the command to run."""
     if report.command not in {"status", "check"} or report.journal is not None:
         return ()
+    if report.review is not None:
+        from patchctl.render.lock import lock_summary
+
+        return lock_summary(report.review)
     due = [found for found in report.assessments if found.action in DUE]
-    held = [found for found in report.assessments if found.need is Need.HELD]
+    held = [found for found in report.assessments if found.case.hold is not None]
     retire = [found for found in report.assessments if found.action is Action.RETIRE]
     lines = []
     if due:
@@ -54,7 +58,7 @@ def summary(report: Report) -> tuple[str, ...]:
         others = ", ".join(f"{found.id} ({found.action.value})" for found in due if found.action is not Action.APPLY)
         parts += [f"{rest} need{'s' if rest == 1 else ''} you: {others}"] if rest else []
         lines.append("; ".join(parts))
-    elif report.errors:
+    elif any(problem.code != "digest-differs" for problem in report.errors):
         lines.append("nothing is due among the entries that could be judged")
     else:
         lines.append("nothing is due")

@@ -73,15 +73,24 @@ def opened_candidate(
         return
     if kind is CandidateKind.DIRECTORY:
         _refuse_spread(path)
-    target = find_target(
-        site=path if kind is CandidateKind.DIRECTORY else None,
-        python=path if kind is CandidateKind.ENVIRONMENT else None,
-        environ=environ,
-        names=names,
-        named_by="the candidate",
-        also=also,
-    )
+    try:
+        target = find_target(
+            site=path if kind is CandidateKind.DIRECTORY else None,
+            python=path if kind is CandidateKind.ENVIRONMENT else None,
+            environ=environ,
+            names=names,
+            named_by="the candidate",
+            also=also,
+        )
+    except TargetError as error:
+        raise _as_candidate(error) from None
     yield OpenCandidate(path=path, kind=kind, tree=SiteTree(target))
+
+
+def _as_candidate(error: TargetError) -> TargetError:
+    """The options that name an environment are about the one that is here, and lead nowhere for a candidate."""
+    problem = error.problem
+    return TargetError(problem.code, problem.message, hint=_HINT) if "--python" in (problem.hint or "") else error
 
 
 def _kind(path: str) -> CandidateKind:

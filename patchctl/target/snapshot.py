@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from patchctl.disk import (
     Found,
     NotRegularError,
     Roots,
+    beside,
+    beside_by_stem,
     compiled_twin,
     mount_points,
     open_parent,
@@ -35,7 +37,7 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
     """
     files: dict[str, LiveFile | None] = {}
     problems: dict[str, str] = {}
-    beside: dict[str, tuple[str, ...]] = {}
+    names: dict[str, Mapping[str, tuple[str, ...]]] = {}
     mounts = mount_points()
     grafts = target.grafts
     bases = {top: os.path.realpath(directory) for top, directory in grafts.items()}
@@ -48,7 +50,7 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
                 continue
             try:
                 file = _read(roots, path, target)
-                problem = _ineffective(roots, path, file, beside)
+                problem = _ineffective(roots, path, file, names)
             except OSError as error:
                 problem = why_unreadable(error)
             if f"{bases.get(path.partition('/')[0], site)}/{path}" in mounts:
@@ -60,25 +62,28 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
     return Snapshot(files=files, problems=problems)
 
 
-def _ineffective(roots: Roots, path: str, file: LiveFile | None, beside: dict[str, tuple[str, ...]]) -> str | None:
-    """Say that the source, there or to be added, is not what Python runs; ``beside`` keeps each directory's names."""
+def _ineffective(
+    roots: Roots, path: str, file: LiveFile | None, names: dict[str, Mapping[str, tuple[str, ...]]]
+) -> str | None:
+    """Say that the source, there or to be added, is not what Python runs; ``names`` keeps what lies in a directory."""
     directory, _, name = path.rpartition("/")
-    if directory not in beside:
+    if directory not in names:
         try:
             parent, _ = open_parent(roots, path)
         except NotRegularError:
             return None
         except FileNotFoundError:
-            beside[directory] = ()
+            names[directory] = {}
             return None
         try:
-            beside[directory] = tuple(os.listdir(parent))
+            names[directory] = beside_by_stem(os.listdir(parent))
         finally:
             os.close(parent)
     compiled = f"{name.removesuffix('.py')}.pyc"
-    if file is None and name.endswith(".py") and compiled in beside[directory]:
+    around = beside(names[directory], path)
+    if file is None and name.endswith(".py") and compiled in around:
         return f"has no source here: there is only {compiled}, and byte code is not patched"
-    twin = compiled_twin(beside[directory], path)
+    twin = compiled_twin(around, path)
     return None if twin is None else f"is shadowed by {twin}: a patch on it would not be effective"
 
 

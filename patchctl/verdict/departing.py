@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchctl.build import MatchRule
+from patchctl.build import BuildChange, MatchRule, change_of
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole, SetAside
 from patchctl.verdict.facts import Assessment, Case, Need
 
+_WAYS = {BuildChange.UPGRADE: "upgrade", BuildChange.DOWNGRADE: "downgrade"}
+_OTHERWISE = "change"
 _NOT_THERE = frozenset({FixStatus.ABSENT, FixStatus.CONTRADICTED})
 
 
@@ -42,15 +44,27 @@ def aside_words(mark: SetAside) -> str:
     return f"taken out for the upgrade to {builds_words(mark.builds)} (retire --for)"
 
 
+def arrival_words(case: Case, mark: SetAside) -> str:
+    """Say of the upgrade that an entry was taken out for where it did not come, or not that one; empty: it came."""
+    meant = {name: build for name, build in mark.builds.items() if name in case.installed}
+    if all(case.installed[name] == build for name, build in meant.items()):
+        return ""
+    if not case.rebuilt:
+        return ", which is not installed yet"
+    return f", but {builds_words({name: case.installed[name] for name in meant})} is installed"
+
+
 def upgrade_words(case: Case) -> str:
-    """Say which upgrade put an applied entry out, where ``case.rebuilt``."""
+    """Say which upgrade or downgrade put an applied entry out, where ``case.rebuilt``."""
     receipt = case.receipt
     was = {diff.distribution: diff.build for diff in receipt.diffs} if receipt is not None else {}
     changed = {name: build for name, build in was.items() if case.installed.get(name, build) != build}
     if not changed:
         return "the installation of another wheel of the same build"
-    to = builds_words({name: case.installed[name] for name in changed})
-    return f"the upgrade from {builds_words(changed)} to {to}"
+    to = {name: case.installed[name] for name in changed}
+    ways = {change_of(changed[name], to[name]) for name in changed}
+    what = _WAYS.get(next(iter(ways)), _OTHERWISE) if len(ways) == 1 else _OTHERWISE
+    return f"the {what} from {builds_words(changed)} to {builds_words(to)}"
 
 
 def builds_words(builds: Mapping[str, str]) -> str:

@@ -91,13 +91,16 @@ def changed(diff: FileDiff, before: Content | None, match: Match) -> dict[str, C
     return {origin: None, goal: after}
 
 
-def misfit_words(reason: str | None, hunks: Sequence[HunkPlace]) -> str | None:
+def misfit_words(reason: str | None, hunks: Sequence[HunkPlace], renamed: str | None = None) -> str | None:
     """Return in words why a diff does not fit a file; None when it does.
 
     Args:
         reason: of the file as a whole.
         hunks: the place of each hunk, or why it has none.
+        renamed: the name that a rename takes the file from; whoever shows these words names the new one.
     """
+    if reason == "file-missing" and renamed is not None:
+        return f"{renamed}, which is to be renamed to it, is not there"
     if reason is not None:
         return _FILE_REASONS.get(reason, reason)
     for hunk in hunks:

@@ -8,7 +8,7 @@ from patchctl.build import MatchRule
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
 from patchctl.model import FixRole
-from patchctl.verdict.departing import comes_back, retired_words, upgrade_words
+from patchctl.verdict.departing import arrival_words, comes_back, retired_words, upgrade_words
 from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, Verdict
 from patchctl.verdict.fold import misfit_words
 
@@ -150,7 +150,7 @@ def _due_again(found: Assessment) -> str | None:
     if receipt is None:
         return retired_words(found)
     if receipt.set_aside is not None:
-        return f"{found.reason}: patchctl apply brings it back"
+        return f"{found.reason}{arrival_words(found.case, receipt.set_aside)}: patchctl apply brings it back"
     return f"{found.reason}; due again" if found.case.rebuilt else None
 
 
@@ -160,7 +160,7 @@ def misfit(found: Assessment) -> str | None:
         if file.fit is Fit.PARTIAL and file.meeting is not None:
             report = file.meeting.report
             return f"{file.path}: {_MODES[report.mode]}{states_words(report.hunks)}"
-        words = misfit_words(file.reason, file.hunks)
+        words = misfit_words(file.reason, file.hunks, file.old_path)
         if words is not None:
             return f"{file.path}, {words}" if words.startswith("hunk") else f"{file.path}: {words}"
         if file.fit is Fit.UNDECIDED:
@@ -243,5 +243,7 @@ def _fixed_reason(found: Assessment) -> str:
         retired = retired_words(found)
         return f"{retired}; {said}" if retired is not None else said
     if found.verdict is Verdict.LOST and found.case.rebuilt:
-        return f"{upgrade_words(found.case)} brought the fix; {said}; patchctl retire records it"
+        held = found.case.hold is not None
+        then = f"patchctl unhold {found.id}, and patchctl retire records it" if held else "patchctl retire records it"
+        return f"{upgrade_words(found.case)} brought the fix; {said}; {then}"
     return said

@@ -111,7 +111,7 @@ class _Stack:
             if report.fit is not Fit.APPLICABLE:
                 paths = {path for other in files for path in other.paths}
                 over = tuple(other.id for other in self._inside if paths & _paths(other))
-                words = misfit_words(report.forward.reason, report.forward.hunks)
+                words = misfit_words(report.forward.reason, report.forward.hunks, file.old_path)
                 return Clash(id=one.id, over=over, reason=f"{file.path}: {words or report.fit.value}")
         self._contents |= fold_diffs(files, self._read).contents
         self._inside.append(one)

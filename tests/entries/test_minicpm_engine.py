@@ -69,7 +69,7 @@ def test_a_bare_apply_brings_in_what_the_release_needs(tmp_path: Path, release: 
     assert tree(desk.site) == before
 
 
-@pytest.mark.parametrize("order", itertools.permutations(ENTRIES))
+@pytest.mark.parametrize("order", list(itertools.permutations(ENTRIES)))
 def test_applied_one_by_one_in_any_order_and_taken_out_in_any_order(tmp_path: Path, order: tuple[str, ...]) -> None:
     desk = put(tmp_path / "site", "0.23.0")
     before = tree(desk.site)

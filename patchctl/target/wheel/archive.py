@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -50,6 +50,7 @@ class Archive(NamedTuple):
         places: path below a site (POSIX) -> the member that an installer puts there.
         info: name of the dist-info directory.
         listed: RECORD's rows, by member name: hash as ``sha256=<urlsafe base64>``, or None where a row has none.
+        overlays: members that go below the environment's prefix, by the last part of their names.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Archive(NamedTuple):
     places: Mapping[str, str]
     info: str
     listed: Mapping[str, str | None]
+    overlays: Mapping[str, tuple[str, ...]]
 
     def read(self, path: str) -> WheelFile | None:
         """Return what would be installed at ``path`` (POSIX, relative to a site); None: nothing would be.
@@ -66,7 +68,7 @@ class Archive(NamedTuple):
             TargetError: ``unsafe-wheel``: two installers could make two things of it, or it is too large;
                 ``wrong-record``: it is not what the wheel's own RECORD lists.
         """
-        _refuse_overlay(self.members, path, self.path)
+        _refuse_overlay(self.overlays.get(_basename(path), ()), path, self.path)
         name = self.places.get(path)
         if name is None:
             return None
@@ -146,7 +148,9 @@ def _archive(zipped: ZipFile, wheel: str) -> Archive:
     listed = parse_record(_bytes(zipped, members[f"{info}/RECORD"], wheel))
     if listed is None:
         raise TargetError("wrong-record", f"{wheel}: its RECORD is damaged", hint=_HINT)
-    return Archive(path=wheel, zipped=zipped, members=members, places=places, info=info, listed=listed)
+    return Archive(
+        path=wheel, zipped=zipped, members=members, places=places, info=info, listed=listed, overlays=_overlays(members)
+    )
 
 
 def _members(archive: ZipFile, wheel: str) -> dict[str, ZipInfo]:
@@ -203,10 +207,22 @@ def _places(members: Mapping[str, ZipInfo], stem: str, wheel: str) -> dict[str, 
     return places
 
 
-def _refuse_overlay(members: Mapping[str, ZipInfo], path: str, wheel: str) -> None:
-    """What goes below the environment's own prefix may reach a site there and stand for the file asked for."""
+def _overlays(members: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
     for name in members:
-        if ".data/data/" in name and name.endswith((f"/site-packages/{path}", f"/dist-packages/{path}")):
+        if ".data/data/" in name:
+            found.setdefault(_basename(name), []).append(name)
+    return {basename: tuple(names) for basename, names in found.items()}
+
+
+def _basename(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _refuse_overlay(overlays: Iterable[str], path: str, wheel: str) -> None:
+    """What goes below the environment's own prefix may reach a site there and stand for the file asked for."""
+    for name in overlays:
+        if name.endswith((f"/site-packages/{path}", f"/dist-packages/{path}")):
             raise _unsafe(wheel, f"{name} may take the place of {path}")
 
 

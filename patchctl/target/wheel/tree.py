@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from patchctl.disk import compiled_twin
+from patchctl.disk import beside, beside_by_stem, compiled_twin
 from patchctl.errors import TargetError
 from patchctl.model.files import FileMeta, LiveFile, sha256_hex
 from patchctl.model.paths import path_problem
@@ -34,10 +34,11 @@ class WheelTree:
             TargetError: ``unsafe-wheel``: an installer would refuse it, since its name, METADATA and WHEEL disagree.
         """
         self._archive = archive
-        self._beside: dict[str, set[str]] = {}
+        lying: dict[str, list[str]] = {}
         for place in archive.places:
             directory, _, name = place.rpartition("/")
-            self._beside.setdefault(directory, set()).add(name)
+            lying.setdefault(directory, []).append(name)
+        self._beside = {directory: beside_by_stem(names) for directory, names in lying.items()}
         distribution = _distribution(archive)
         self.target = Target(
             site=archive.path, python=None, origin="wheel", distributions={distribution.name: distribution}
@@ -108,11 +109,11 @@ class WheelTree:
             around = around.rpartition("/")[0]
         if path in self._beside:
             return "is not a regular file"
-        beside = self._beside.get(directory, set())
+        names = beside(self._beside.get(directory, {}), path)
         compiled = f"{name.removesuffix('.py')}.pyc"
-        if name not in beside and name.endswith(".py") and compiled in beside:
+        if name not in names and name.endswith(".py") and compiled in names:
             return f"has no source here: there is only {compiled}, and byte code is not patched"
-        twin = compiled_twin(sorted(beside), path)
+        twin = compiled_twin(names, path)
         return None if twin is None else f"is shadowed by {twin}: a patch on it would not be effective"
 
 

@@ -1,0 +1,9 @@
+"""Puts a page into a file that the operator named: as a whole, or between two markers of it. Never below a site.
+
+``markers`` is about bytes alone, ``writing`` about files. What a page says is not here; see ``render``.
+"""
+
+from patchctl.publishing.markers import BEGIN, END, between_markers
+from patchctl.publishing.writing import put_between, put_whole
+
+__all__ = ["BEGIN", "END", "between_markers", "put_between", "put_whole"]
