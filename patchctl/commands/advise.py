@@ -16,6 +16,7 @@ from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
 from patchctl.commands.unmarked import unmarked
 from patchctl.errors import Outcome, Problem
+from patchctl.processes import HIDDEN
 
 
 def advise(place: Place, wanted: Wanted, *, strict: bool = False) -> Report:
@@ -93,6 +94,8 @@ def _notes(advised: Sequence[LaunchAdvice], scene: Scene, *, strict: bool) -> tu
         notes.append("no known bug is left uncovered" if advised[0].entries else "no entry concerns this environment")
     if any(advice.launch is None for advice in advised):
         notes.append("no launch was given: patchctl advise -- vllm serve MODEL ... says which of them it meets")
+    if any(HIDDEN in word.text for advice in advised if advice.corrected for word in advice.corrected.words):
+        notes.append(f"{HIDDEN} in a command stands for what looks like a secret: put it in again")
     remedies = dict.fromkeys(
         entry.patch.id for advice in advised for entry in advice.entries if not entry.covered and entry.remedy
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from patchctl.launch import characters_problem, dropped_problem, given_problem, variable_problem
+from patchctl.launch import characters_problem, dropped_problem, find_option, given_problem, variable_problem
 from patchctl.lint.signals import signal_findings
 from patchctl.lint.values import Finding, ParsedDiff, error, warning
 from patchctl.model import FixRole
@@ -17,6 +17,7 @@ from patchctl.patch import Avoid, Kind, Patch
 
 def advice_findings(patch: Patch, parsed: list[ParsedDiff]) -> Iterator[Finding]:
     """Return what is wrong with avoidance, signal and fixes of an entry."""
+    yield from _options(patch)
     for number, avoid in enumerate(patch.avoid):
         yield from _variables(avoid, f"avoid[{number}]", patch)
         yield from _arguments(avoid, f"avoid[{number}]")
@@ -30,6 +31,29 @@ def advice_findings(patch: Patch, parsed: list[ParsedDiff]) -> Iterator[Finding]
         if fix.role is FixRole.FIXES and not fix.evidence:
             message = f"{fix.ref} has no evidence: it is never proven, so that this entry is never retired"
             yield warning("fix-without-evidence", message, f"fix[{number}].ref", "add [[fix.evidence]]")
+
+
+def _options(patch: Patch) -> Iterator[Finding]:
+    """Options that vLLM does not have: a condition on one never holds, and advice with one is never made."""
+    if "vllm" not in patch.distributions:
+        return
+    places = [
+        (f"trigger[{number}].{key}.{option}", option)
+        for number, trigger in enumerate(patch.triggers)
+        for key, options in (("args", trigger.args), ("json", trigger.json))
+        for option in options
+    ]
+    places += [
+        (f"avoid[{number}].{key}[{index}]", word)
+        for number, avoid in enumerate(patch.avoid)
+        for key, words in (("args", avoid.args), ("remove_args", avoid.remove_args))
+        for index, word in enumerate(words)
+        if word.startswith("-")
+    ]
+    for place, word in places:
+        option = word.partition("=")[0].partition(".")[0]
+        if option.startswith("--") and find_option(option.replace("_", "-")) is None:
+            yield warning("unknown-option", f"vLLM 0.19.1 to 0.33.0 has no option {option}", place)
 
 
 def _variables(avoid: Avoid, key: str, patch: Patch) -> Iterator[Finding]:
