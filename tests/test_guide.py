@@ -56,9 +56,7 @@ def surroundings(root: Path, tools: Path) -> Mapping[str, str]:
     """What the commands of the guide find: a plain terminal, patchctl, and a pip that needs no index."""
     tools.mkdir()
     program = tools / "patchctl"
-    program.write_text(
-        f'#!/bin/sh\ncase $1 in advise) exec /tmp/wt/$1/.venv/bin/patchctl "$@";; esac\nexec "{sys.executable}" -m patchctl "$@"\n'
-    )
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m patchctl "$@"\n')
     program.chmod(0o755)
     pip = {"NO_INDEX": "1", "NO_DEPS": "1", "NO_COMPILE": "1", "QUIET": "1", "IGNORE_REQUIRES_PYTHON": "1"}
     kept = {key: value for key, value in without_decisions(os.environ).items() if not key.startswith("PIP_")}
