@@ -118,6 +118,7 @@ class Report(NamedTuple):
         lint: for ``lint``.
         steps: commands to run next, in this order, as a shell reads them.
         prospects: for ``preflight``: every candidate, as they were given.
+        given: options with which the operator named environment and registry, for the commands that are said.
     """
 
     command: str
@@ -140,3 +141,4 @@ class Report(NamedTuple):
     lint: LintReport | None = None
     steps: tuple[str, ...] = ()
     prospects: tuple[Prospect, ...] = ()
+    given: tuple[str, ...] = ()

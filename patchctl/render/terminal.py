@@ -41,7 +41,7 @@ _STYLES = {
 
 def as_terminal(report: Report, *, colour: bool, width: int) -> str:
     """Return the answer laid out for a terminal of ``width`` columns, with ANSI colour when ``colour``."""
-    console = new_console(colour=colour, width=width)
+    console = new_console(colour=colour, width=width, given=report.given)
     _print_all(console, report)
     return printed(console)
 
