@@ -221,3 +221,16 @@ class TestRefusals:
 
     def test_of_a_command_without_a_wheel(self, shop: Shop) -> None:
         assert shop.desk.run("restore", TWO).code == 2
+
+
+class TestWhatIsReplaced:
+    def test_is_said_to_be_kept_nowhere_and_is(self, shop: Shop) -> None:
+        edit = b"mine = 1\n"
+        shop.file(TWO).write_bytes(edit)
+        done = shop.restore(TWO)
+        assert f"what was in {TWO} is kept nowhere: --dry-run shows it as a diff first" in done.document["notes"]
+        assert all(it.read_bytes() != edit for it in shop.desk.site.rglob("*") if it.is_file())
+
+    def test_is_nothing_where_the_file_was_gone_or_ours(self, shop: Shop) -> None:
+        shop.file(TWO).unlink()
+        assert not any("kept nowhere" in note for note in shop.restore(TWO).document["notes"])

@@ -60,6 +60,10 @@ def restore(
         refused += [_differs(path, wheel) for path in due if not _is_pristine(scene, path, shipped[path])]
         bases = {} if refused else _bases(scene, shipped)
         notes += [note for path in bases if (note := _still_in(scene, path)) is not None]
+        edited = [path for path in bases if _is_edited(scene, path)]
+        notes += (
+            [f"what was in {', '.join(edited)} is kept nowhere: --dry-run shows it as a diff first"] if edited else []
+        )
         return Proposal(
             steps=tuple(kept_steps(scene)),
             holds=scene.site.ledger.holds,
@@ -126,7 +130,7 @@ def _nothing_to_do(scene: Scene, path: str) -> str | None:
 
 def _differs(path: str, wheel: str) -> Problem:
     message = f"{wheel} does not have {path} as the installed RECORD lists it"
-    hint = "it takes the wheel of the very build that is installed"
+    hint = "it takes the wheel of the build that is installed, or another one whose file has that hash"
     return Problem(code="wheel-differs", message=message, hint=hint, path=path)
 
 
@@ -146,6 +150,12 @@ def _mode(scene: Scene, path: str, *, executable: bool) -> int:
     if live is not None:
         return live.meta.mode
     return 0o755 if executable else 0o644
+
+
+def _is_edited(scene: Scene, path: str) -> bool:
+    """Whether bytes go that are neither the distribution's nor ours."""
+    live, fact = scene.site.snapshot.files.get(path), scene.site.ledger.files.get(path)
+    return live is not None and live.sha256 not in _listed(scene, path) | {fact.result if fact is not None else None}
 
 
 def _still_in(scene: Scene, path: str) -> str | None:
