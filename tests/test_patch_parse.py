@@ -526,7 +526,7 @@ def test_the_nearest_known_key_is_named_where_one_is_near() -> None:
 def test_no_key_is_suggested_where_none_is_near() -> None:
     for wrong in ("autor", "xyz"):
         problem = next(p for p in parse(f"{wrong} = 1\n{RICH}")[1] if p.key == wrong)
-        assert (problem.hint or "").startswith("Known in the head of the file: id, title, ")
+        assert (problem.hint or "").startswith("Known in the head of the file, before the first table: id, title, ")
 
 
 def test_a_key_that_slipped_below_a_table_is_sent_home() -> None:
