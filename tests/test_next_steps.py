@@ -95,3 +95,12 @@ def test_a_check_calls_fixed_what_upstream_fixed_not_by_what_the_diff_would_meet
     assert "fixed upstream" in shown
     assert "conflict" not in shown
     assert "verdict=conflict" in Desk(site=site, registry=registry).run("check").out
+
+
+def test_a_bare_apply_names_the_entry_whose_build_nobody_named(tmp_path: Path) -> None:
+    site = make_site(tmp_path, {PATH: BASE}, build="0.25.1+acme.7")
+    registry = make_registry(tmp_path / "registry")
+    add_entry(registry, "low", make_diff({PATH: (BASE, LOW)}), variant={"versions": "<0.26"})
+    (error,) = Desk(site=site, registry=registry).json("apply").document["errors"]
+    assert error["code"] == "needs-port"
+    assert error["hint"].endswith("; if the detection is wrong: patchctl apply low --assume-build BUILD")
