@@ -92,7 +92,10 @@ def _arguments(avoid: Avoid, key: str) -> Iterator[Finding]:
     for index, word in enumerate(avoid.args):
         place = f"{key}.args[{index}]"
         option = word.partition("=")[0]
-        if option in _OPENING:
+        if option.startswith("-") and any(character.isspace() for character in option):
+            message = f"{word!r} is two words: the service would be given them as one"
+            yield error("unsafe-advice", message, place, "write them as two")
+        if re.split(r"\s", option)[0] in _OPENING:
             message = f"advice may not give {option}, which opens the service or holds a secret"
             yield error("unsafe-advice", message, place)
         yield from _plain(word, place)
