@@ -73,7 +73,18 @@ def plain_records() -> set[str]:
         # What these verbs found comes as fields, which ``plain`` makes records of.
         fields = (folder / f"{verb}.py").read_text("utf-8").partition("_records(")[2]
         found |= set(re.findall(r'yield "([a-z]+)", ', fields.partition("\ndef ")[0]))
-    for name in ("plain", "history", "ps", "matrix", "departures", "preflight", "lock", "publication", "hits/records"):
+    for name in (
+        "plain",
+        "history",
+        "ps",
+        "advise",
+        "matrix",
+        "departures",
+        "preflight",
+        "lock",
+        "publication",
+        "hits/records",
+    ):
         found |= set(re.findall(r'yield \(?\s*"([a-z]+)",', (folder / f"{name}.py").read_text("utf-8")))
     found |= set(re.findall(r'_record\(\s*"([a-z]+)"', source)) | set(re.findall(r'f"([a-z]+)\\t', source))
     for names in re.findall(r"for \w+ in \(([^)]*)\):", source):
@@ -145,6 +156,7 @@ class TestCommandLine:
         wrong = []
         for line in shell_lines(PAGES[page]):
             _, verb, *rest = line.split()
+            rest = rest[: rest.index("--")] if "--" in rest else rest  # what follows is another command's
             if verb in {"VERB", "...", "--version", "--help"}:
                 continue
             known = options_of(verbs()[verb]) if verb in verbs() else set()
@@ -229,7 +241,16 @@ class TestWords:
     def test_of_warnings_are_those_of_the_code(self) -> None:
         told = {word for cell in first_column(section("docs/cli.md", "Codes of warnings")) for word in code_words(cell)}
         made = set()
-        for name in ("warnings", "change", "aftermath", "ps", "describe", "../ledger/history", "../logs/naming"):
+        for name in (
+            "warnings",
+            "change",
+            "aftermath",
+            "advise",
+            "ps",
+            "describe",
+            "../ledger/history",
+            "../logs/naming",
+        ):
             made |= set(re.findall(r'\bcode="([a-z-]+)"', (SHELL / f"{name}.py").read_text("utf-8")))
         assert told == made
 

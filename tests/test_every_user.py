@@ -40,6 +40,7 @@ READERS = [
     "lock",
     "preflight",
     "report",
+    "advise",
 ]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {

@@ -426,12 +426,14 @@ class TestAdvice:
             ({"env": {"VLLM_X": "$(id)"}}, "shell-characters", "env.VLLM_X"),
             ({"args": ["--api-key", "x"]}, "unsafe-advice", "args[0]"),
             ({"args": ["--trust-remote-code"]}, "unsafe-advice", "args[0]"),
-            ({"args": ["--a", "1; reboot"]}, "shell-characters", "args[1]"),
-            ({"args": ["--a", "`id`"]}, "shell-characters", "args[1]"),
+            ({"args": ["--port", "1; reboot"]}, "shell-characters", "args[1]"),
+            ({"args": ["--port", "`id`"]}, "shell-characters", "args[1]"),
             ({"args": ["--threads 4"]}, "unsafe-advice", "args[0]"),
             ({"args": ["--threads\t4=5"]}, "unsafe-advice", "args[0]"),
             ({"remove_args": ["--api-key"]}, "unsafe-advice", "remove_args[0]"),
             ({"remove_args": ["speculative-config"]}, "unsafe-advice", "remove_args[0]"),
+            ({"remove_args": ["--api_key"]}, "unsafe-advice", "remove_args[0]"),
+            ({"args": ["--trust_remote_co"]}, "unsafe-advice", "args[0]"),
         ],
     )
     def test_that_could_do_harm_is_an_error(
@@ -440,6 +442,18 @@ class TestAdvice:
         folder = entry(registry, avoid=[avoid])
         assert places(findings(registry), registry) == [
             ("error", code, "patch.toml", line_of(folder / "patch.toml", "avoid"), f"avoid[0].{key}")
+        ]
+
+    @pytest.mark.parametrize(
+        "avoid",
+        [{"args": ["--max-num-sequences", "1"]}, {"remove_args": ["--no-such"]}, {"args": ["--max.x", "1"]}],
+    )
+    def test_with_an_option_that_vllm_does_not_have_is_a_warning(
+        self, registry: Path, avoid: Mapping[str, Any]
+    ) -> None:
+        entry(registry, avoid=[avoid])
+        assert [(severity, code) for severity, code, *_ in places(findings(registry), registry)] == [
+            ("warning", "unknown-option")
         ]
 
     @pytest.mark.parametrize(

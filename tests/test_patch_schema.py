@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from patchctl.patch import REGISTRY
-from patchctl.patch.shapes import AVOID, ENTRY, EVIDENCE, FIX, SIGNAL, VARIANT, Shape
+from patchctl.patch.shapes import AVOID, ENTRY, EVIDENCE, FIX, SIGNAL, TRIGGER, VARIANT, Shape
 from patchctl.registry import bundled_registry
 from tests.test_patch_parse import ADVISORY, REFUSED, REFUSED_BY_MEANING, RICH
 
@@ -68,6 +68,7 @@ def test_the_bundled_entries_are_accepted() -> None:
         (VARIANT, schema("patch")["$defs"]["variant"]["properties"]),
         (FIX, schema("patch")["$defs"]["fix"]["properties"]),
         (EVIDENCE, schema("patch")["$defs"]["evidence"]["properties"]),
+        (TRIGGER, schema("patch")["$defs"]["trigger"]["properties"]),
         (AVOID, schema("patch")["$defs"]["avoid"]["properties"]),
         (SIGNAL, schema("patch")["$defs"]["signal"]["properties"]),
         (REGISTRY, schema("registry")["properties"]),
@@ -80,7 +81,7 @@ def test_loader_schema_and_documentation_know_the_same_keys(shape: Shape, proper
 
 
 def test_the_examples_in_hints_are_toml_that_the_loader_knows() -> None:
-    for shape in (ENTRY, VARIANT, FIX, EVIDENCE, AVOID, SIGNAL, REGISTRY):
+    for shape in (ENTRY, VARIANT, FIX, EVIDENCE, TRIGGER, AVOID, SIGNAL, REGISTRY):
         for key, example in shape.examples.items():
             if " or " not in example and example != "[[fix.evidence]]":
                 assert list(tomllib.loads(example)) == [key]

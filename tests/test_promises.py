@@ -86,6 +86,7 @@ READING = (
     (("show", "one"), 0),
     (("history",), 0),
     (("ps", "--json"), 0),
+    (("advise", "--json"), 0),
     (("lint",), 0),
     (("lock", "--output", "-"), 0),
     (("status", "--digest"), 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import typer
 from jsonschema import Draft202012Validator
 
+from patchctl.advice import Coverage, EntryAdvice, Exposure, LaunchAdvice, ModelNames, Way
 from patchctl.build import BuildChange, MatchRule
 from patchctl.caches import Purge
 from patchctl.cli.app import app
@@ -26,10 +28,11 @@ from patchctl.commands.lock import LockWritten
 from patchctl.commands.moves import Alike, Moved
 from patchctl.commands.preflight import Prospect, Swap
 from patchctl.commands.proving import Cell, Grown, Proof
-from patchctl.commands.report import ProcessReport
+from patchctl.commands.report import Advice, ProcessReport
 from patchctl.commands.verify import Verification
 from patchctl.errors import Outcome, Problem
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
+from patchctl.launch import launches_in, with_config
 from patchctl.ledger import History
 from patchctl.lint import Grade, Trial
 from patchctl.match import Direction, Fit, HunkPlace
@@ -55,7 +58,7 @@ from patchctl.model import (
 )
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment, StoredRecord
 from patchctl.model.processes import Age, Census, ProcessFact
-from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.patch import Avoid, Kind, Patch, Severity, Signal, Trigger, Variant
 from patchctl.pins import Extra, Lock, LockedHold, Pin, PinFinding, PinnedDiff, PinState, Review
 from patchctl.registry import RegistryRoot
 from patchctl.render.document import SCHEMA, document
@@ -124,6 +127,18 @@ PATCH = Patch(
     variants=(VARIANT,),
     fixes=(FIX,),
     avoid=(Avoid(args=("--max-num-seqs", "1"), env={"A": "0"}, remove_args=("--b",), when="when", cost="cost"),),
+    triggers=(
+        Trigger(
+            model=("*minicpm*",),
+            args={"--enforce-eager": False, "--dtype": ("auto",)},
+            json={"--speculative-config": {"method": ("dspark",)}},
+            env={"A": ("1",)},
+            hardware=("sm*",),
+            rule=BuildRule(versions=">=0.20", label=("das*",)),
+            note="note",
+            doubt="doubt",
+        ),
+    ),
     signal=Signal(log="mismatch: (?P<kind>pad|truncate)"),
     cve=("CVE-2026-1234",),
 )
@@ -478,6 +493,34 @@ def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
     return Report(command="lint", outcome=Outcome.ATTENTION, lint=found)
 
 
+def advise_report() -> Report:
+    (launch,) = launches_in("A=1 vllm serve m --speculative-config.method dspark --foo 1 $ARGS")
+    launch = with_config(launch, "c.yaml", {"port": 80})
+    ways = (
+        Way(avoid=PATCH.avoid[0], in_force=True, launch=launch),
+        Way(avoid=PATCH.avoid[0], problem="it cannot be made"),
+    )
+    entries = tuple(
+        EntryAdvice(patch=PATCH, exposure=exposure, reason="why", coverage=coverage, remedy=True, ways=ways)
+        for exposure, coverage in itertools.product(Exposure, Coverage)
+    )
+    found = LaunchAdvice(
+        source="the line",
+        launch=launch,
+        model=ModelNames(names=("m",), sure=True),
+        entries=entries,
+        corrected=launch,
+        remaining=("first",),
+        stale=True,
+    )
+    nothing = LaunchAdvice(source="", launch=None, model=ModelNames(), entries=())
+    return Report(command="advise", advice=Advice(launches=(found, nothing), chips=("sm90",), chips_from="--gpu"))
+
+
+def advise_unknown_report() -> Report:
+    return Report(command="advise", advice=Advice(launches=(), chips=None, chips_from="the GPU is not known"))
+
+
 def published_report() -> Report:
     published = Publication(shape="md", state="printed", text="a page\n")
     return Report(command="report", target=TARGET, publication=published)
@@ -566,6 +609,8 @@ def documents() -> Iterator[dict[str, Any]]:
         doctor_report(),
         history_report(),
         ps_report(),
+        advise_report(),
+        advise_unknown_report(),
         *lock_reports(),
         lint_report(),
         lint_report(proof()),
@@ -604,6 +649,9 @@ class TestTheSchema:
             ("fix_finding/status", FixStatus),
             ("fix_finding/role", FixRole),
             ("fix/role", FixRole),
+            ("advice_entry/exposure", Exposure),
+            ("advice_entry/coverage", Coverage),
+            ("advice_entry/severity", Severity),
             ("item/status", ItemStatus),
             ("edit/kind", EditKind),
             ("checked/state", FileState),
@@ -653,7 +701,7 @@ class TestTheSchema:
         }
         detailed = {f"#/$defs/entry.{key}" for key in schema["$defs"]["entry"]["dependentRequired"]["why"]}
         some_verbs = {"#.registries", "#.entries", "#.verification", "#.diagnosis", "#.lint", "#.candidates"}
-        some_verbs |= {"#.lock", "#.digest", "#.report"}
+        some_verbs |= {"#.lock", "#.digest", "#.report", "#.advice"}
         audit = {"#.hits", "#.history", "#.processes", "#.caches", "#.steps", "#/$defs/processes.changed_at"}
         timed = {"#/$defs/process.started_at", "#/$defs/process.seconds"}
         assert optional == {*some_verbs, "#/$defs/entry.why", *detailed, *audit, *timed}
@@ -661,7 +709,7 @@ class TestTheSchema:
 
 class TestDocuments:
     def test_are_described_whole(self) -> None:
-        assert [complaints(found) for found in documents()] == [[]] * 19
+        assert [complaints(found) for found in documents()] == [[]] * 21
 
     def test_have_every_key_that_is_described(self) -> None:
         schema = published_schema()

@@ -8,6 +8,7 @@ import typer
 
 from patchctl import __version__
 from patchctl.cli import (
+    advisers,
     auditors,
     authors,
     examiners,
@@ -36,6 +37,7 @@ auditors.register(app)
 publishers.register(app)
 authors.register(app)
 upgraders.register(app)
+advisers.register(app)
 observers.register(app)
 writers.register(app)
 menders.register(app)

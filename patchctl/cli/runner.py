@@ -29,7 +29,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.TERMINATED: 143,
 }
 _READERS = frozenset(
-    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits"}
+    {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits", "advise"}
 )
 
 

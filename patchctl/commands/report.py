@@ -14,6 +14,7 @@ from patchctl.transaction import JournalState
 from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:  # most verbs need none of them
+    from patchctl.advice import LaunchAdvice
     from patchctl.caches import Purge
     from patchctl.commands.describe import Publication
     from patchctl.commands.diagnosis import Diagnosis
@@ -98,6 +99,20 @@ class ProcessReport(NamedTuple):
         return tuple(process for process, found in self.judged if found is age)
 
 
+class Advice(NamedTuple):
+    """What ``advise`` says.
+
+    Attributes:
+        launches: of every launch that was asked about; of none in particular when there was none.
+        chips: what the hardware is called; None: not known.
+        chips_from: where that comes from, or why it is not known, as a clause.
+    """
+
+    launches: tuple[LaunchAdvice, ...]
+    chips: tuple[str, ...] | None
+    chips_from: str
+
+
 class Report(NamedTuple):
     """The answer of one command.
 
@@ -125,6 +140,7 @@ class Report(NamedTuple):
         alone: what is to stand alone on standard output: ``digest``, ``lock`` (the file) or ``oneline``; empty: the
             answer whole.
         lint: for ``lint``.
+        advice: for ``advise``.
         publication: for ``report``.
         steps: commands to run next, in this order, as a shell reads them.
         prospects: for ``preflight``: every candidate, as they were given.
@@ -154,6 +170,7 @@ class Report(NamedTuple):
     digest: str | None = None
     alone: str = ""
     lint: LintReport | None = None
+    advice: Advice | None = None
     publication: Publication | None = None
     steps: tuple[str, ...] = ()
     prospects: tuple[Prospect, ...] = ()

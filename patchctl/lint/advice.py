@@ -6,61 +6,18 @@ service, so that variables are taken from an allow-list, and nothing may weaken 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from patchctl.launch import characters_problem, dropped_problem, find_option, given_problem, variable_problem
 from patchctl.lint.signals import signal_findings
 from patchctl.lint.values import Finding, ParsedDiff, error, warning
 from patchctl.model import FixRole
 from patchctl.patch import Avoid, Kind, Patch
 
-ALLOWED_PREFIXES = (
-    "AITER_",
-    "ASCEND_",
-    "CUBLAS_",
-    "CUDA_",
-    "CUDNN_",
-    "DG_",
-    "FLASHINFER_",
-    "GLOO_",
-    "HF_HUB_",
-    "HIP_",
-    "HSA_",
-    "KMP_",
-    "MIOPEN_",
-    "MKL_",
-    "NCCL_",
-    "NVTE_",
-    "OMP_",
-    "OPENBLAS_",
-    "PYTORCH_",
-    "RAY_",
-    "RCCL_",
-    "ROCM_",
-    "ROCR_",
-    "TOKENIZERS_",
-    "TORCH_",
-    "TORCHINDUCTOR_",
-    "TRANSFORMERS_",
-    "TRITON_",
-    "UCX_",
-    "VLLM_",
-    "XGRAMMAR_",
-)
-"""Beginnings of variables that advice may set: those of the libraries that inference services are made of. A variable
-that begins with the name of the entry's own distribution is allowed as well."""
-
-_SECRET = re.compile(r"API_?KEY|TOKEN(?!IZER)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_META = re.compile(r"[;|&$`<>()\\'\n\r\x00]")
-_OPTION = re.compile(r"-{1,2}[A-Za-z0-9][A-Za-z0-9_.-]*(?:=.*)?\Z", re.DOTALL)
-_PROTECTING = frozenset({"--api-key", "--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs", "--ssl-cert-reqs"})
-_OPENING = frozenset(
-    {"--api-key", "--trust-remote-code", "--allowed-origins", "--host", "--middleware", "--allowed-local-media-path"}
-)
-
 
 def advice_findings(patch: Patch, parsed: list[ParsedDiff]) -> Iterator[Finding]:
     """Return what is wrong with avoidance, signal and fixes of an entry."""
+    yield from _options(patch)
     for number, avoid in enumerate(patch.avoid):
         yield from _variables(avoid, f"avoid[{number}]", patch)
         yield from _arguments(avoid, f"avoid[{number}]")
@@ -76,15 +33,35 @@ def advice_findings(patch: Patch, parsed: list[ParsedDiff]) -> Iterator[Finding]
             yield warning("fix-without-evidence", message, f"fix[{number}].ref", "add [[fix.evidence]]")
 
 
+def _options(patch: Patch) -> Iterator[Finding]:
+    """Options that vLLM does not have: a condition on one never holds, and advice with one is never made."""
+    if "vllm" not in patch.distributions:
+        return
+    places = [
+        (f"trigger[{number}].{key}.{option}", option)
+        for number, trigger in enumerate(patch.triggers)
+        for key, options in (("args", trigger.args), ("json", trigger.json))
+        for option in options
+    ]
+    places += [
+        (f"avoid[{number}].{key}[{index}]", word)
+        for number, avoid in enumerate(patch.avoid)
+        for key, words in (("args", avoid.args), ("remove_args", avoid.remove_args))
+        for index, word in enumerate(words)
+        if word.startswith("-")
+    ]
+    for place, word in places:
+        option = word.partition("=")[0].partition(".")[0]
+        if option.startswith("--") and find_option(option.replace("_", "-")) is None:
+            yield warning("unknown-option", f"vLLM 0.19.1 to 0.33.0 has no option {option}", place)
+
+
 def _variables(avoid: Avoid, key: str, patch: Patch) -> Iterator[Finding]:
-    own = tuple(name.upper().replace("-", "_") + "_" for name in patch.distributions)
     for name, value in avoid.env.items():
         place = f"{key}.env.{name}"
-        if not name.startswith((*ALLOWED_PREFIXES, *own)):
-            message = f"advice may not set {name}: only variables that configure the service or its libraries"
-            yield error("unsafe-advice", message, place, "advise an option of the service, or describe it in `when`")
-        elif _SECRET.search(name):
-            yield error("unsafe-advice", f"advice may not set {name}, which looks like a secret", place)
+        problem = variable_problem(name, patch.distributions)
+        if problem is not None:
+            yield error("unsafe-advice", problem, place, "advise an option of the service, or describe it in `when`")
         yield from _plain(value, place)
 
 
@@ -95,23 +72,20 @@ def _arguments(avoid: Avoid, key: str) -> Iterator[Finding]:
         if option.startswith("-") and any(character.isspace() for character in option):
             message = f"{word!r} is two words: the service would be given them as one"
             yield error("unsafe-advice", message, place, "write them as two")
-        if re.split(r"\s", option)[0] in _OPENING:
-            message = f"advice may not give {option}, which opens the service or holds a secret"
-            yield error("unsafe-advice", message, place)
+        problem = given_problem((word.split(maxsplit=1) or [word])[0])
+        if problem is not None:
+            yield error("unsafe-advice", problem, place)
         yield from _plain(word, place)
     for index, word in enumerate(avoid.remove_args):
         place = f"{key}.remove_args[{index}]"
-        if word.partition("=")[0] in _PROTECTING:
-            yield error("unsafe-advice", f"advice may not drop {word}, which protects the service", place)
-        elif not _OPTION.match(word):
-            message = f"{word!r} is no option that could be left out"
-            yield error("unsafe-advice", message, place, 'name the option alone: "--speculative-config"')
+        problem = dropped_problem(word)
+        if problem is not None:
+            yield error("unsafe-advice", problem, place, 'name the option alone: "--speculative-config"')
         yield from _plain(word, place)
 
 
 def _plain(text: str, key: str) -> Iterator[Finding]:
     """A word that somebody will paste into a start script must not mean more to a shell than itself."""
-    found = _META.search(text)
-    if found is not None:
-        message = f"the shell would take {found[0]!r} for more than a character"
-        yield error("shell-characters", message, key, "advise a value that needs none")
+    problem = characters_problem(text)
+    if problem is not None:
+        yield error("shell-characters", problem, key, "advise a value that needs none")

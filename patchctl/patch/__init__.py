@@ -1,12 +1,13 @@
 """A registry entry: ``patch.toml`` bytes in, a typed :class:`Patch` or every problem with its line out.
 
 ``entry`` has the types, ``positions`` finds the line of a key, ``document`` reads TOML and collects problems,
-``table`` and ``shapes`` know the keys, ``texts`` checks single strings, ``fixes`` and ``parse`` say what the keys
-mean. Nothing here reads a file or knows of other entries. ``positions`` is imported late, since only problems need it.
+``table`` and ``shapes`` know the keys, ``texts`` checks single strings, ``fixes``, ``advice``, ``rules`` and ``parse``
+say what the keys mean. Nothing here reads a file or knows of other entries. ``positions`` is imported late, since only
+problems need it.
 """
 
 from patchctl.patch.document import Document, KeyPath
-from patchctl.patch.entry import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.patch.entry import Avoid, Kind, Patch, Severity, Signal, Trigger, Variant
 from patchctl.patch.parse import parse_entry
 from patchctl.patch.shapes import REGISTRY
 from patchctl.patch.table import Table
@@ -22,6 +23,7 @@ __all__ = [
     "Severity",
     "Signal",
     "Table",
+    "Trigger",
     "Variant",
     "file_name_problem",
     "is_slug",

@@ -54,6 +54,8 @@ class Avoid(NamedTuple):
         remove_args: launch arguments to leave out.
         when: model, flags or hardware under which the bug can trigger; may be empty.
         cost: what avoiding it costs; may be empty.
+        rule: the builds on which it helps; None: all that the entry is for.
+        hardware: globs over the chips on which it helps; empty: all.
     """
 
     args: tuple[str, ...] = ()
@@ -61,6 +63,40 @@ class Avoid(NamedTuple):
     remove_args: tuple[str, ...] = ()
     when: str = ""
     cost: str = ""
+    rule: BuildRule | None = None
+    hardware: tuple[str, ...] = ()
+
+
+_NO_ARGS: Mapping[str, bool | tuple[str, ...]] = MappingProxyType({})
+_NO_JSON: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+_NO_ENV: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+class Trigger(NamedTuple):
+    """Launches that can meet the bug: every condition that is given must hold.
+
+    A list of values holds when one of its globs fits, whatever the case of letters; the empty text stands for "not
+    given".
+
+    Attributes:
+        model: globs over the model's name, its last path part, and what its configuration calls it.
+        args: long option -> True: switched on; False: not switched on; or globs over its value.
+        json: long JSON option -> key (dots between the keys of nested objects) -> globs over its value.
+        env: variable -> globs over its value.
+        hardware: globs over what a chip is called: ``sm120`` for compute capability 12.0.
+        rule: the builds; None: all that the entry is for.
+        note: what such a launch does, for the reader.
+        doubt: why it may still not meet the bug; then it is possible, not certain.
+    """
+
+    model: tuple[str, ...] = ()
+    args: Mapping[str, bool | tuple[str, ...]] = _NO_ARGS
+    json: Mapping[str, Mapping[str, tuple[str, ...]]] = _NO_JSON
+    env: Mapping[str, tuple[str, ...]] = _NO_ENV
+    hardware: tuple[str, ...] = ()
+    rule: BuildRule | None = None
+    note: str = ""
+    doubt: str = ""
 
 
 class Signal(NamedTuple):
@@ -92,6 +128,7 @@ class Patch(NamedTuple):
         variants: in file order; for each distribution the best match is chosen.
         fixes: upstream changes, in file order.
         avoid: ways around the bug, in file order.
+        triggers: launches that can meet the bug, one of them is enough; empty: nobody says which.
         signal: None when the entry writes no log line.
         cve: ids of the vulnerability that the bug is known as, such as ``CVE-2026-1234``; empty: it has none.
         folder: directory of the entry: the registry's folder as it was given, then ``<distribution>/<id>``.
@@ -113,6 +150,7 @@ class Patch(NamedTuple):
     variants: tuple[Variant, ...] = ()
     fixes: tuple[Fix, ...] = ()
     avoid: tuple[Avoid, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
     signal: Signal | None = None
     cve: tuple[str, ...] = ()
     folder: str = ""

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from patchctl.build import parse_build, rule_problems
+from patchctl.build import parse_build
 from patchctl.errors import Problem
-from patchctl.model import BuildRule
+from patchctl.patch.advice import read_avoid, read_trigger
 from patchctl.patch.document import Document
-from patchctl.patch.entry import Avoid, Kind, Patch, Severity, Signal, Variant
+from patchctl.patch.entry import Kind, Patch, Severity, Signal, Variant
 from patchctl.patch.fixes import Means, read_fixes
-from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, VARIANT
+from patchctl.patch.rules import read_rule
+from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, TRIGGER, VARIANT
 from patchctl.patch.table import Table
 from patchctl.patch.texts import (
     cve_problem,
     distribution_problem,
-    environment_name_problem,
     file_name_problem,
     is_slug,
     normalised_name,
@@ -29,7 +29,6 @@ from patchctl.patch.texts import (
 
 _REQUIRED = ("id", "title", "kind", "severity", "why", "removal")
 _MAX_STRIP = 32
-_RULE_CODES = {"builds": "bad-build", "versions": "bad-specifier", "label": "bad-label"}
 
 
 def parse_entry(
@@ -70,7 +69,7 @@ def _read_patch(table: Table, name: str, folder: str, registry: str, means: Mean
     kind = table.word("kind", Kind)
     table.require(_REQUIRED if kind is Kind.ADVISORY else (*_REQUIRED, "how"))
     variants = _read_variants(table, kind)
-    avoid = tuple(_read_avoid(item) for item in table.tables("avoid", AVOID))
+    avoid = tuple(read_avoid(item) for item in table.tables("avoid", AVOID))
     if kind is Kind.ADVISORY and not avoid and "avoid" not in table:
         table.report("missing-key", "avoid", "is missing: an advisory has nothing else to say")
     return Patch(
@@ -86,6 +85,7 @@ def _read_patch(table: Table, name: str, folder: str, registry: str, means: Mean
         variants=variants,
         fixes=read_fixes(table, tuple(dict.fromkeys(v.distribution for v in variants if v.distribution)), means),
         avoid=avoid,
+        triggers=tuple(read_trigger(item) for item in table.tables("trigger", TRIGGER)),
         signal=_read_signal(table),
         cve=_read_cve(table),
         folder=folder,
@@ -143,40 +143,11 @@ def _read_variant(table: Table, kind: Kind | None) -> Variant:
         table.require(("diff", "sha256"))
     return Variant(
         distribution=normalised_name(table.checked("distribution", "bad-distribution", distribution_problem)),
-        rule=_read_rule(table),
+        rule=read_rule(table),
         diff=table.checked("diff", "bad-file-name", file_name_problem) or None,
         sha256=table.checked("sha256", "bad-sha256", sha256_problem).lower() or None,
         strip=table.integer("strip", default=1, least=0, most=_MAX_STRIP),
     )
-
-
-def _read_rule(table: Table) -> BuildRule:
-    before = table.document.count
-    if "label" in table and "versions" not in table:
-        table.report("bad-label", "label", "has a meaning only beside `versions`")
-    rule = BuildRule(
-        builds=table.texts("builds"),
-        versions=table.text("versions", one_line=True) or None,
-        label=_read_label(table),
-    )
-    # A rule that was read badly would be judged for what it does not say.
-    for key, problem in rule_problems(rule) if table.document.count == before else ():
-        name, _, index = key.removesuffix("]").partition("[")
-        if index:
-            table.report_item(_RULE_CODES[name], name, int(index), f": {problem}")
-        else:
-            table.report(_RULE_CODES[name] if name in table else "missing-key", name, f": {problem}")
-    return rule
-
-
-def _read_label(table: Table) -> str | tuple[str, ...]:
-    if isinstance(table.raw("label"), list):
-        return table.texts("label")
-    text = table.text("label")
-    if text.strip() and text not in {"any", "none"}:
-        hint = f'for a glob write a list: label = ["{text}"]'
-        table.report("bad-label", "label", "must be `any`, `none` or a list of globs", hint)
-    return text or "none"
 
 
 def _report_equal_rank(tables: Sequence[Table], variants: Sequence[Variant]) -> None:
@@ -191,24 +162,6 @@ def _report_equal_rank(tables: Sequence[Table], variants: Sequence[Variant]) -> 
             if other != number:
                 hint = "one exact build belongs to one variant"
                 table.report_item("equal-rank", "builds", index, f": variant[{other}] names {raw} too", hint)
-
-
-def _read_avoid(table: Table) -> Avoid:
-    if not any(key in table for key in ("args", "env", "remove_args")):
-        message = "must have at least one of `args`, `env` and `remove_args`"
-        table.document.report("avoid-without-advice", table.path, message, table.example("args"))
-    env = table.strings("env")
-    for variable in env:
-        problem = environment_name_problem(variable)
-        if problem is not None:
-            table.document.report("bad-variable", (*table.path, "env", variable), problem, table.example("env"))
-    return Avoid(
-        args=table.texts("args"),
-        env=env,
-        remove_args=table.texts("remove_args"),
-        when=table.text("when"),
-        cost=table.text("cost"),
-    )
 
 
 def _read_signal(table: Table) -> Signal | None:

@@ -36,6 +36,7 @@ ENTRY = Shape(
         "replaces": 'replaces = ["another-id"]',
         "variant": "[[variant]]",
         "fix": "[[fix]]",
+        "trigger": "[[trigger]]",
         "avoid": "[[avoid]]",
         "signal": "[signal]",
     },
@@ -88,6 +89,24 @@ AVOID = Shape(
         "remove_args": 'remove_args = ["--speculative-config"]',
         "when": 'when = "MiniCPM-V with several images a request"',
         "cost": 'cost = "one request at a time"',
+        "versions": 'versions = ">=0.21"',
+        "label": 'label = "any" or "none" or ["cu1*"]',
+        "hardware": 'hardware = ["sm*"]',
+    },
+)
+
+TRIGGER = Shape(
+    name="[[trigger]]",
+    examples={
+        "model": 'model = ["*minicpm-v*4?6*"]',
+        "args": 'args = {"--quantization" = ["awq*"], "--enforce-eager" = false}',
+        "json": 'json = {"--speculative-config" = {method = ["dspark"]}}',
+        "env": 'env = {VLLM_BATCH_INVARIANT = ["1"]}',
+        "hardware": 'hardware = ["sm80", "sm86"]',
+        "versions": 'versions = ">=0.20,<0.21"',
+        "label": 'label = "any" or "none" or ["das*", "dtk*"]',
+        "note": 'note = "what the launch does that meets the bug"',
+        "doubt": 'doubt = "why it may still not meet it"',
     },
 )
 
@@ -98,4 +117,4 @@ REGISTRY = Shape(
     examples={"format": "format = 1", "name": 'name = "patchctl"', "revision": "revision = 1"},
 )
 
-SHAPES = (ENTRY, VARIANT, FIX, EVIDENCE, AVOID, SIGNAL)
+SHAPES = (ENTRY, VARIANT, FIX, EVIDENCE, TRIGGER, AVOID, SIGNAL)

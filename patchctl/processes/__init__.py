@@ -2,7 +2,8 @@
 
 ``searching`` is a regular expression search with a real deadline. The rest looks at the processes of this machine:
 ``clock`` is when, ``table`` reads one of them, ``patience`` gives up on those that hang, ``scanning`` finds those of an
-environment, ``redaction`` takes secrets out of command lines, ``judging`` tells who runs old code. Nothing here writes.
+environment, ``redaction`` takes secrets out of command lines, ``judging`` tells who runs old code, ``launching`` how
+one was started. Nothing here writes.
 
 The search alone is loaded at once; what looks at processes when its name is first asked for (PEP 562), since most
 commands never do.
@@ -15,11 +16,33 @@ from patchctl.processes.searching import match_within, search_within
 if TYPE_CHECKING:
     from patchctl.processes.clock import read_moment
     from patchctl.processes.judging import changed_at, judge_processes
+    from patchctl.processes.launching import Started, read_started, root_of
+    from patchctl.processes.redaction import HIDDEN, is_secret, without_secrets
     from patchctl.processes.scanning import line_of, scan
 
-__all__ = ["changed_at", "judge_processes", "line_of", "match_within", "read_moment", "scan", "search_within"]
+__all__ = [
+    "HIDDEN",
+    "Started",
+    "changed_at",
+    "is_secret",
+    "judge_processes",
+    "line_of",
+    "match_within",
+    "read_moment",
+    "read_started",
+    "root_of",
+    "scan",
+    "search_within",
+    "without_secrets",
+]
 
 _HOMES = {
+    "HIDDEN": "redaction",
+    "Started": "launching",
+    "is_secret": "redaction",
+    "read_started": "launching",
+    "root_of": "launching",
+    "without_secrets": "redaction",
     "changed_at": "judging",
     "judge_processes": "judging",
     "line_of": "scanning",

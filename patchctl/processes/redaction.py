@@ -24,7 +24,7 @@ _NAME = (
     rf"(?:(?:[A-Za-z0-9_.\-]*[-_.])?(?:{_WORDS})(?:[-_.](?:value|string|id|text|header))?"
     rf"|[A-Za-z0-9_.\-]*(?:{_ENDINGS}))"
 )
-_COUNTED = r"(?:^-*|[-_])(?:batched|new|output|input|max|min|num|speculative|prompt)[-_]tokens$"
+_COUNTED = r"(?:^-*|[-_])(?:batched|new|output|input|max|min|num|scheduled|queued|spec|speculative|prompt)[-_]tokens$"
 _KNOWN = (
     r"\bhf_[A-Za-z0-9]{8,}|\bsk-[A-Za-z0-9_\-]{8,}|\bgh[pousr]_[A-Za-z0-9]{8,}|\bAKIA[A-Z0-9]{12,}|"
     r"\bxox[abprs]-[A-Za-z0-9\-]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-.]+"
@@ -51,6 +51,16 @@ def redacted(arguments: Sequence[str]) -> str:
             continue
         shown += _words(argument)
     return _shortened(_without_values(" ".join(shown)[:_LONGEST_LINE]))
+
+
+def is_secret(name: str) -> bool:
+    """Return whether an option or a variable looks as if its value were a secret."""
+    return _is_secret(name)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with what looks like a secret in it replaced by ``***``; its length does not matter."""
+    return _without_values(text)
 
 
 def _words(argument: str) -> list[str]:

@@ -17,6 +17,7 @@ _CHUNK = 1 << 16
 _LARGEST_MAP = 64 << 20
 _LARGEST_LINE = 1 << 14
 _LARGEST_COMMAND = 1 << 12
+_LARGEST_WHOLE_COMMAND = 1 << 21
 _LARGEST_STAT = 1 << 12
 _LARGEST_ENVIRONMENT = 1 << 18
 _LARGEST_IMAGE = 1 << 12
@@ -122,14 +123,25 @@ def linked(process: int, name: str) -> str | None:
         return None
 
 
-def virtual_env(process: int) -> str | None:
-    """Return VIRTUAL_ENV as the process was started with it; None: not set, overwritten, or not to be read."""
+def read_command(process: int) -> tuple[str, ...]:
+    """Return the whole command line, empty arguments included. Raises OSError when the process is gone."""
+    data = _read(process, "cmdline", _LARGEST_WHOLE_COMMAND)
+    return tuple(data.decode("utf-8", "surrogateescape").removesuffix("\0").split("\0")) if data else ()
+
+
+def read_environment(process: int) -> dict[str, str] | None:
+    """Return the variables that the process was started with; None: not to be read."""
     try:
         data = _read(process, "environ", _LARGEST_ENVIRONMENT)
     except OSError:
         return None
-    mark = b"VIRTUAL_ENV="
-    return next((os.fsdecode(it[len(mark) :]) for it in data.split(b"\0") if it.startswith(mark)), None)
+    pairs = (os.fsdecode(item).partition("=") for item in data.split(b"\0"))
+    return {name: value for name, sign, value in pairs if sign}
+
+
+def virtual_env(process: int) -> str | None:
+    """Return VIRTUAL_ENV as the process was started with it; None: not set, overwritten, or not to be read."""
+    return (read_environment(process) or {}).get("VIRTUAL_ENV")
 
 
 def sees_site(process: int, site: str, identity: tuple[int, int] | None) -> bool:

@@ -70,6 +70,10 @@ def _examined(report: Report) -> Json:
         from patchctl.render.lint import lint_json
 
         found["lint"] = lint_json(report.lint)
+    if report.advice is not None:
+        from patchctl.render.advise import advice_json
+
+        found["advice"] = advice_json(report.advice)
     if report.publication is not None:
         from patchctl.render.publication import publication_json
 

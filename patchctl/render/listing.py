@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchctl.commands import Listing
-from patchctl.model import EvidenceItem, Fix
-from patchctl.patch import Patch
+from patchctl.model import BuildRule, EvidenceItem, Fix
+from patchctl.patch import Patch, Trigger
 from patchctl.render.console import print_diff, print_field, print_line
-from patchctl.render.words import avoidance, evidence_text, one_line
+from patchctl.render.words import avoidance, evidence_text, one_line, trigger_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,10 +66,32 @@ def _entry(entry: Patch, diffs: dict[str, bytes], *, detailed: bool) -> Json:
                 "remove_args": list(avoid.remove_args),
                 "when": avoid.when,
                 "cost": avoid.cost,
+                "hardware": list(avoid.hardware),
+                **_builds(avoid.rule),
             }
             for avoid in entry.avoid
         ],
+        "triggers": [_trigger(trigger) for trigger in entry.triggers],
         "signal": entry.signal.log if entry.signal is not None else None,
+    }
+
+
+def _builds(rule: BuildRule | None) -> Json:
+    if rule is None:
+        return {"versions": None, "label": None}
+    return {"versions": rule.versions, "label": rule.label if isinstance(rule.label, str) else list(rule.label)}
+
+
+def _trigger(trigger: Trigger) -> Json:
+    return {
+        "model": list(trigger.model),
+        "args": {name: it if isinstance(it, bool) else list(it) for name, it in trigger.args.items()},
+        "json": {name: {key: list(globs) for key, globs in keys.items()} for name, keys in trigger.json.items()},
+        "env": {name: list(globs) for name, globs in trigger.env.items()},
+        "hardware": list(trigger.hardware),
+        **_builds(trigger.rule),
+        "note": trigger.note,
+        "doubt": trigger.doubt,
     }
 
 
@@ -117,6 +139,8 @@ def print_listing(console: Console, listing: Listing) -> None:
 def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
     for key in ("why", "how", "removal"):
         print_field(console, key, one_line(getattr(entry, key)))
+    for trigger in entry.triggers:
+        print_field(console, "trigger", trigger_text(trigger))
     for avoid in entry.avoid:
         print_field(console, "avoid", avoidance(avoid) or "(no flag avoids it)")
         print_field(console, "when", one_line(avoid.when))

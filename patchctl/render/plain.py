@@ -17,7 +17,15 @@ from patchctl.render.departures import step_records
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
 from patchctl.render.spoken import record_with_options
-from patchctl.render.words import avoidance, changed_mode, evidence_text, one_line, restart_advice, summary
+from patchctl.render.words import (
+    avoidance,
+    changed_mode,
+    evidence_text,
+    one_line,
+    restart_advice,
+    summary,
+    trigger_text,
+)
 from patchctl.verdict import Action, Assessment, FileFinding
 
 if TYPE_CHECKING:
@@ -96,6 +104,10 @@ def _examined(report: Report) -> Iterator[tuple[str, ...]]:
         from patchctl.render.lint import lint_records
 
         yield from lint_records(report.lint)
+    if report.advice is not None:
+        from patchctl.render.advise import advice_records
+
+        yield from advice_records(report.advice)
     if report.publication is not None:
         from patchctl.render.publication import publication_records
 
@@ -246,14 +258,21 @@ def _details(entry: Patch, listing: Listing) -> Iterator[str]:
         yield _record("variant", variant.distribution, f"diff={variant.diff or '-'}", *fields)
     for fix in entry.fixes:
         yield from _fix(fix)
-    for avoid in entry.avoid:
-        conditions = f"when={one_line(avoid.when)}", f"cost={one_line(avoid.cost)}"
-        yield _record("avoid", avoidance(avoid), *conditions)
+    yield from _launches(entry)
     if entry.signal is not None:
         yield _record("signal", entry.signal.log)
     for name, text in listing.diffs:
         for line in text.decode("utf-8", "surrogateescape").split("\n"):
             yield f"diff\t{visible(name)}\t{visible(line)}"
+
+
+def _launches(entry: Patch) -> Iterator[str]:
+    """Which launches can meet the bug, and the ways around it."""
+    for trigger in entry.triggers:
+        yield _record("trigger", trigger_text(trigger))
+    for avoid in entry.avoid:
+        conditions = f"when={one_line(avoid.when)}", f"cost={one_line(avoid.cost)}"
+        yield _record("avoid", avoidance(avoid), *conditions)
 
 
 def _fix(fix: Fix) -> Iterator[str]:

@@ -122,6 +122,10 @@ def _print_audit(console: Console, report: Report) -> None:
         from patchctl.render.preflight import print_prospects
 
         print_prospects(console, report.prospects)
+    if report.advice is not None:
+        from patchctl.render.advise import print_advice
+
+        print_advice(console, report.advice)
     lines: list[tuple[str, str, int]] = []
     if report.history is not None:
         from patchctl.render.history import history_lines

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
-from patchctl.patch import Avoid
+from patchctl.patch import Avoid, Trigger
 from patchctl.verdict import DUE, Action, Assessment
 
 FIX_WORDS = {
@@ -111,6 +111,23 @@ def avoidance(avoid: Avoid) -> str:
 
     words = [*(f"{key}={quote(value)}" for key, value in avoid.env.items()), *map(quote, avoid.args)]
     return " ".join(words + [f"(without {' '.join(avoid.remove_args)})"] * bool(avoid.remove_args))
+
+
+def trigger_text(trigger: Trigger) -> str:
+    """One row of conditions under which a bug can trigger, and what then happens or is not known."""
+    words = [f"model {' or '.join(trigger.model)}"] if trigger.model else []
+    for name, wanted in trigger.args.items():
+        words.append(f"{name if wanted else f'no {name}'}" if isinstance(wanted, bool) else f"{name} {_either(wanted)}")
+    words += [f"{name}.{key} {_either(it)}" for name, keys in trigger.json.items() for key, it in keys.items()]
+    words += [f"{name}={_either(globs)}" for name, globs in trigger.env.items()]
+    words += [f"hardware {' or '.join(trigger.hardware)}"] if trigger.hardware else []
+    words += [f"versions {trigger.rule.versions}"] if trigger.rule is not None else []
+    told = one_line(trigger.note or trigger.doubt)
+    return "; ".join(words) + (f" ({told})" if told else "")
+
+
+def _either(globs: Sequence[str]) -> str:
+    return " or ".join(glob or "(not given)" for glob in globs)
 
 
 def one_line(text: str) -> str:

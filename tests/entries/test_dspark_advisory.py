@@ -65,7 +65,8 @@ def test_the_conditions_are_all_there() -> None:
     found = entry(ENTRY)
     speculation, checkpoint = found.avoid
 
-    assert (speculation.remove_args, speculation.args, dict(speculation.env)) == (("--speculative-config",), (), {})
+    removed = ("--speculative-config", "--spec-method", "--spec-model", "--spec-tokens")
+    assert (speculation.remove_args, speculation.args, dict(speculation.env)) == (removed, (), {})
     for word in ("DeepSeek-V4.1-Flash-1017", "dspark", "/v1/chat/completions", "thinking mode", "12 of 12"):
         assert word in (speculation.when or "")
     assert (checkpoint.remove_args, checkpoint.args, dict(checkpoint.env)) == ((), (), {})
@@ -89,7 +90,8 @@ def test_status_names_it_and_nothing_is_due(tmp_path: Path, build: str) -> None:
 def test_show_tells_how_to_avoid_it() -> None:
     (shown,) = patchctl("show", ENTRY, "--json").document["entries"]
 
-    assert [way["remove_args"] for way in shown["avoid"]] == [["--speculative-config"], []]
+    removed = ["--speculative-config", "--spec-method", "--spec-model", "--spec-tokens"]
+    assert [way["remove_args"] for way in shown["avoid"]] == [removed, []]
     assert "without --speculative-config" in patchctl("show", ENTRY).out
 
 
