@@ -68,7 +68,11 @@ def _variables(avoid: Avoid, key: str, patch: Patch) -> Iterator[Finding]:
 def _arguments(avoid: Avoid, key: str) -> Iterator[Finding]:
     for index, word in enumerate(avoid.args):
         place = f"{key}.args[{index}]"
-        problem = given_problem(word)
+        option = word.partition("=")[0]
+        if option.startswith("-") and any(character.isspace() for character in option):
+            message = f"{word!r} is two words: the service would be given them as one"
+            yield error("unsafe-advice", message, place, "write them as two")
+        problem = given_problem((word.split(maxsplit=1) or [word])[0])
         if problem is not None:
             yield error("unsafe-advice", problem, place)
         yield from _plain(word, place)
