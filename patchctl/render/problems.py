@@ -44,7 +44,8 @@ def environment_text(target: Target) -> str:
     if len(target.distributions) > _MANY:
         return visible(f"{len(target.distributions)} distributions in {target.site} (chosen by {target.origin})")
     builds = ", ".join(f"{name} {found.build}" for name, found in target.distributions.items())
-    return visible(f"{builds or 'no distribution'} in {target.site} (chosen by {target.origin})")
+    # None is no answer: before an unfinished transaction is settled, none was looked for.
+    return visible(f"{builds} in {target.site} (chosen by {target.origin})".removeprefix(" in "))
 
 
 def problem_place(problem: Problem) -> str:
