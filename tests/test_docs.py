@@ -40,6 +40,10 @@ def section(page: str, title: str) -> str:
     return found[1]
 
 
+def page_of(verb: str) -> str:
+    return PAGES[f"docs/commands/{verb}.md"]
+
+
 def tables(text: str) -> Iterator[list[list[str]]]:
     """Every table as rows of cells, without its head."""
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
@@ -136,13 +140,22 @@ class TestLinks:
 
 
 class TestCommandLine:
-    def test_every_verb_has_its_section_and_every_section_its_verb(self) -> None:
-        headings = re.findall(r"^### (\S+)$", PAGES["docs/cli.md"], re.MULTILINE)
-        assert sorted(headings) == sorted(verbs())
+    def test_every_verb_has_its_page_and_every_page_its_verb(self) -> None:
+        pages = {path.stem: path.read_text("utf-8") for path in (DOCS / "commands").iterdir()}
+        assert sorted(pages) == sorted(verbs())
+        for verb, page in pages.items():
+            assert page.startswith(f"# {verb}\n\n    patchctl {verb}"), verb
+
+    def test_the_tables_of_verbs_say_what_the_help_says(self) -> None:
+        (reading,), (writing,) = (
+            tables(section("docs/cli.md", title)) for title in ("Verbs that read", "Verbs that write")
+        )
+        told = [(re.findall(r"^\[`(\w+)`\]\(commands/\1\.md\)$", row[0])[0], row[1]) for row in [*reading, *writing]]
+        assert sorted(told) == sorted((verb, command.short_help) for verb, command in verbs().items())
 
     @pytest.mark.parametrize("verb", verbs())
-    def test_the_section_of_a_verb_has_its_options_and_no_others(self, verb: str) -> None:
-        assert options_in(section("docs/cli.md", verb)) == options_of(verbs()[verb]) - COMMON
+    def test_the_page_of_a_verb_has_its_options_and_no_others(self, verb: str) -> None:
+        assert options_in(page_of(verb)) == options_of(verbs()[verb]) - COMMON
 
     def test_the_options_of_every_verb_are_told_once(self) -> None:
         assert options_in(section("docs/cli.md", EVERY_VERB)) == COMMON
@@ -194,19 +207,16 @@ class TestWords:
             assert {row[0].strip("`") for row in rows} == {word.value for word in kind}
 
     def test_of_forecasts_are_in_the_tables_of_preflight(self) -> None:
-        told = [
-            [word for row in rows for word in code_words(row[0])]
-            for rows in tables(section("docs/cli.md", "preflight"))
-        ]
+        told = [[word for row in rows for word in code_words(row[0])] for rows in tables(page_of("preflight"))]
         assert told[0] == [fate.value for fate in Fate]
         assert told[1] == [protection.value for protection in Protection]
 
     def test_of_files_are_in_the_table_of_verify(self) -> None:
-        (states, *_) = tables(section("docs/cli.md", "verify"))
+        (states, *_) = tables(page_of("verify"))
         assert {row[0].strip("`") for row in states} == {state.value for state in FileState}
 
     def test_of_findings_are_in_the_table_of_the_doctor(self) -> None:
-        (findings, *_) = tables(section("docs/cli.md", "doctor"))
+        (findings, *_) = tables(page_of("doctor"))
         told = {word for row in findings for word in code_words(row[0])}
         made: set[str] = set()
         for name in ("examine_install", "examine_state"):
@@ -235,7 +245,7 @@ class TestWords:
         assert told == set(re.findall(r'(?:\b(?:error|warning)\(\s*|code=)"([a-z-]+)"', source))
 
     def test_of_every_action_say_what_to_do(self) -> None:
-        told = {word for cell in first_column(section("docs/cli.md", "status")) for word in code_words(cell)}
+        told = {word for cell in first_column(page_of("status")) for word in code_words(cell)}
         assert {word for word in told if not word.startswith("-")} == {action.value for action in Action}
 
     def test_of_warnings_are_those_of_the_code(self) -> None:
