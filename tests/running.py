@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -48,9 +49,20 @@ class Desk:
     registry: Path | None = None
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
-        """Run ``patchctl ARGUMENTS --site SITE [--registry DIR]``."""
+        """Run ``patchctl ARGUMENTS --site SITE [--registry DIR]``.
+
+        Sentences of the answer are as they would be without these two options: ``test_spoken`` is about those. Steps
+        stay as they are.
+        """
         registry = ["--registry", str(self.registry)] if self.registry is not None else []
-        return patchctl(*arguments, "--site", str(self.site), *registry, env=env)
+        done = patchctl(*arguments, "--site", str(self.site), *registry, env=env)
+        return Done(code=done.code, out=self._bare(done.out), err=self._bare(done.err))
+
+    def _bare(self, text: str) -> str:
+        registry = f" --registry {self.registry}" if self.registry is not None else ""
+        said = re.compile(rf"(patchctl [a-z]+)(?: --site {re.escape(str(self.site))})?{re.escape(registry)}")
+        steps = re.compile(r'step\t| *"patchctl ')
+        return "".join(line if steps.match(line) else said.sub(r"\1", line) for line in re.split(r"(?<=\n)", text))
 
     def json(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
         """The same with ``--json``; the document is checked to carry the exit code."""
@@ -85,7 +97,7 @@ def killed_at(desk: Desk, name: str, *verb: str) -> None:
     assert done.returncode == -signal.SIGKILL
 
 
-def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:
+def on_a_terminal(*arguments: str, columns: int = 80, env: Mapping[str, str] | None = None) -> bytes:
     """The raw bytes that the command writes to a terminal, stdout and stderr together."""
     script = "import os,sys; from patchctl.cli import main; main()"
     pid, master = pty.fork()
@@ -94,7 +106,7 @@ def on_a_terminal(*arguments: str, columns: int = 80) -> bytes:
         os.execve(
             sys.executable,
             [sys.executable, "-c", script, *arguments],
-            clean | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"},
+            clean | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"} | dict(env or {}),
         )
     out = b""
     while True:

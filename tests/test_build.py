@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -264,6 +265,29 @@ def test_a_range_that_cannot_be_read_admits_nothing() -> None:
 
 
 # --- labels
+
+
+@pytest.mark.parametrize(
+    ("raw", "labels", "reason"),
+    [
+        ("0.20.0+acme.7", ("none", ("das*", "dtk*")), "its label acme.7 is none of das*, dtk*; the versions would fit"),
+        (
+            "0.20.0+acme.7",
+            (("das*",), ("das*", "cpu")),
+            "its label acme.7 is none of das*, cpu; the versions would fit",
+        ),
+        (
+            "0.20.0",
+            (("das*",), ("cpu",)),
+            "it has no label, and only the labels das*, cpu are meant; the versions would fit",
+        ),
+    ],
+)
+def test_of_several_rules_that_only_the_label_misses_it_is_told_once(
+    raw: str, labels: tuple[Any, ...], reason: str
+) -> None:
+    rules = [BuildRule(versions=f">=0.{19 - at}", label=label) for at, label in enumerate(labels)]
+    assert choose(rules, parse_build(raw)) == (None, MatchOutcome(rule=MatchRule.NONE, reason=reason))
 
 
 @pytest.mark.parametrize(

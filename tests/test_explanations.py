@@ -142,8 +142,10 @@ SCENES: dict[str, Callable[[Path], Desk]] = {
 
 def terminal(found: Desk, *arguments: str, colour: bool = False) -> str:
     """What stands on a terminal of 80 columns, below the line that names the environment."""
-    where = ["--site", str(found.site), "--registry", str(found.registry)]
-    raw = on_a_terminal(*arguments, *where, *([] if colour else ["--no-color"])).decode().replace("\r\n", "\n")
+    # by variables, which no sentence repeats: a path of the test would make lines of any length
+    where = {"PATCHCTL_SITE": str(found.site), "PATCHCTL_REGISTRY": str(found.registry)}
+    shown = on_a_terminal(*arguments, *([] if colour else ["--no-color"]), env=where)
+    raw = shown.decode().replace("\r\n", "\n")
     return raw if arguments[0] not in {"status", "check"} else raw.partition("\n\n")[2]
 
 

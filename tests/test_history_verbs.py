@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,22 @@ def test_of_a_base_installation_names_the_word_that_was_given(tmp_path: Path) ->
     desk = Desk(site=site, registry=registry)
     assert desk.run("hold", "a-low", "--reason", "later", "--allow-base").code == 0
     assert last(desk)["decisions"] == ["--allow-base"]
+
+
+def test_names_the_registries_that_decided(desk: Desk, tmp_path: Path) -> None:
+    other = make_registry(tmp_path / "other", name="other")
+    assert desk.run("apply", "a-low", "--registry", str(other)).code == 0
+    registries = [{"name": "other", "revision": 1}, {"name": "test", "revision": 1}]
+    assert last(desk)["registries"] == registries
+    lines = desk.run("history").out.split("\n")
+    assert "registries=other revision 1, test revision 1" in lines[1]
+    assert any(line.startswith(f"file\t{PATH}\ttransaction=") for line in lines)
+
+
+def test_of_a_version_that_kept_no_registries_is_read(desk: Desk) -> None:
+    assert desk.run("apply", "a-low").code == 0
+    (file,) = (desk.site / ".patchctl" / "history").iterdir()
+    document = json.loads(file.read_bytes())
+    del document["registries"]
+    file.write_text(json.dumps(document))
+    assert last(desk)["registries"] == []

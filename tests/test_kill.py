@@ -7,6 +7,7 @@ transaction can be forgotten here, and none needs to be named.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ MOVES = (
     b"diff --git a/vllm/tool.py b/vllm/tool.py\nold mode 100644\nnew mode 100755\n"
     b"diff --git a/vllm/before.py b/vllm/moved/after.py\nrename from vllm/before.py\nrename to vllm/moved/after.py\n"
 )
+NEWER = b"another = 1\n"
 CHANGING = {
     "os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.utime", "os.truncate",
     "os.setxattr", "os.symlink", "fcntl.flock",
@@ -149,3 +151,42 @@ def test_c31_a_signal_before_the_commit_rolls_back(desk: Desk, sent: signal.Sign
         assert litter(desk) == []
     assert 128 + sent in codes
     assert codes[-1] == 0
+
+
+def test_a_transaction_that_another_build_was_installed_over_can_be_given_up(desk: Desk) -> None:
+    """At whatever step it died: the new build's files stay, and what the ledger says was never applied."""
+    before = tree(desk.site)
+    given_up = number = 0
+    while given_up < 5:
+        number += 2
+        assert in_child(desk, ["apply"], kill_at(number, signal.SIGKILL)) == -signal.SIGKILL
+        (desk.site / "vllm/one.py").write_bytes(NEWER)
+        (desk.site / "vllm/old.py").write_bytes(NEWER)
+        installed = tree(desk.site, but=(".patchctl", "__pycache__"))
+        if desk.run("recover").code == 4:
+            given_up += 1
+            refused = desk.run("recover")
+            assert "patchctl recover --leave-files" in refused.err
+            assert desk.run("recover", "--leave-files", "--dry-run").code == 0
+            assert tree(desk.site, but=(".patchctl", "__pycache__")) == installed
+            done = desk.run("recover", "--leave-files")
+            assert (done.code, "its files were left as they are" in done.out) == (0, True)
+            assert litter(desk) == []
+        for name in ("one", "old"):
+            assert (desk.site / f"vllm/{name}.py").read_bytes() == NEWER
+        assert desk.run("status").code == 0
+        assert desk.json("status", "a-first").patch("a-first")["verdict"] != "applied"
+        put_back(desk, before)
+    assert number < 200
+
+
+def put_back(desk: Desk, before: dict[str, tuple[Any, ...]]) -> None:
+    """What an installer does: the files of the distribution as they were, and none that it does not bring."""
+    shutil.rmtree(desk.site / ".patchctl")
+    for path in tree(desk.site):
+        if path not in before and (desk.site / path).is_file():
+            (desk.site / path).unlink()
+    files = {"one": BASE, "sub/two": BASE, "three": BASE, "old": b"old = 1\n", "tool": b"tool = 1\n"}
+    for name, data in (files | {"before": b"moved = 1\n"}).items():
+        (desk.site / f"vllm/{name}.py").write_bytes(data)
+        (desk.site / f"vllm/{name}.py").chmod(0o644)

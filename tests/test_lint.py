@@ -225,3 +225,11 @@ class TestOddCharacters:
         assert places(findings(registry), registry) == [
             ("error", "odd-character", "patch.toml", line_of(file, "avoid"), "avoid[0].when")
         ]
+
+
+def test_a_pipe_gets_the_hints_too(registry: Path) -> None:
+    entry(registry, signal=None)
+    (finding,) = findings(registry)
+    assert finding["hint"]
+    done = patchctl("lint", "--registry", str(registry))
+    assert done.out.split("\n")[0].split("\t")[-1] == f"hint={finding['hint']}"

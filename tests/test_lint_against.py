@@ -167,6 +167,8 @@ class TestARange:
         assert stated(finding, folder, "versions") == ("error", "claim-does-not-fit", "variant[0].versions")
         assert finding["message"].startswith("3.0: it is named, but fix.diff does not fit: vllm/engine.py, hunk 1: ")
         assert "fuzz" not in finding["message"]
+        tree = trees("3.0", REWRITTEN)
+        assert f"; patchctl preflight --registry {registry} {tree} -v explains, hunk by hunk" in finding["hint"]
         assert done.code == 1
 
     def test_that_fits_with_fuzz_alone_does_not_fit_and_says_so(self, registry: Path, trees: Trees) -> None:
@@ -489,3 +491,22 @@ class TestTheShapes:
         assert "\n| 2.0 | range | offset 2 | wanted | absent |\n" in done.out
         assert str(tmp_path) not in done.out
         assert (done.code, done.err.count("error: "), done.err.count("warning: ")) == (1, 1, 2)
+
+
+class TestAMisspeltSymbol:
+    def test_is_told_with_the_names_that_are_near(self, registry: Path, trees: Trees) -> None:
+        entry(registry, fixes=[FIX | {"evidence": [EVIDENCE | {"symbol": "admitt"}]}])
+        (finding,) = (it for it in lint(registry, "--against", trees("3.0", FIXED)).document["lint"]["findings"])
+        assert finding["code"] == "claim-contradicted"
+        assert finding["hint"] == "is admitt spelt right? near it are admit"
+
+    def test_of_a_method_is_looked_for_in_its_class(self, registry: Path, trees: Trees) -> None:
+        source = FIXED + b"\n\nclass Engine:\n    def stop(self):\n        return 1\n\n\ndef step():\n    return 2\n"
+        entry(registry, fixes=[FIX | {"evidence": [EVIDENCE | {"symbol": "Engine.stopp"}]}])
+        (finding,) = (it for it in lint(registry, "--against", trees("3.0", source)).document["lint"]["findings"])
+        assert finding["hint"] == "is Engine.stopp spelt right? near it are Engine.stop"
+
+    def test_that_is_like_nothing_is_told_so(self, registry: Path, trees: Trees) -> None:
+        entry(registry, fixes=[FIX | {"evidence": [EVIDENCE | {"symbol": "quite_another"}]}])
+        (finding,) = (it for it in lint(registry, "--against", trees("3.0", FIXED)).document["lint"]["findings"])
+        assert finding["hint"] == "is quite_another spelt right? nothing there is spelt like it"

@@ -321,6 +321,13 @@ class TestSelfCollision:
             ("warning", "possible-self-collision", "fix[0].evidence[0].contains")
         ]
 
+    def test_that_may_be_says_what_would_decide_it(self, registry: Path) -> None:
+        self.collide(registry, {"file": PATH, "symbol": "other", "contains": "rows = rows[:places]"})
+        (found,) = findings(registry)
+        expected = "fix.diff adds this very source; if that is inside other, the patch would prove its own fix"
+        assert found["message"] == expected
+        assert found["hint"].startswith("lint --against WHEEL of a build without the fix decides it")
+
     def test_may_be_where_the_diff_takes_away_what_must_be_gone(self, registry: Path) -> None:
         assert self.collide(registry, {"file": PATH, "symbol": "admit", "absent": "raise ValueError"}) == [
             ("warning", "possible-self-collision", "fix[0].evidence[0].absent")
@@ -378,6 +385,23 @@ class TestEvidence:
         entry(registry, fixes=[FIX | {"evidence": [{"file": name, "contains": "x"}]}])
         assert [(it["code"], it["key"]) for it in findings(registry)] == [(code, "fix[0].evidence[0].file")]
 
+    def test_of_a_diff_without_prefixes_is_stripped_too_far(self, registry: Path) -> None:
+        bare = DIFF.replace(b"a/vllm/", b"vllm/").replace(b"b/vllm/", b"vllm/")
+        folder = entry(registry, diff=bare)
+        (found,) = [it for it in findings(registry) if it["code"] != "signal-not-written"]
+        assert places([found], registry) == [
+            ("error", "stripped-package", "fix.diff", line_in(bare, b"--- "), "variant[0].diff")
+        ]
+        assert found["hint"].startswith("write `strip = 0`, or cut it with `diff --label a/FILE")
+        file = folder / "patch.toml"
+        file.write_text(file.read_text().replace('diff = "fix.diff"', 'diff = "fix.diff"\nstrip = 0'))
+        assert findings(registry) == []
+
+    def test_of_a_diff_without_prefixes_may_be_right_where_no_evidence_names_the_package(self, registry: Path) -> None:
+        bare = DIFF.replace(b"a/vllm/", b"vllm/").replace(b"b/vllm/", b"vllm/")
+        entry(registry, diff=bare, fixes=[FIX | {"evidence": [{"file": "other/a.py", "contains": "x"}]}])
+        assert ("warning", "other-package") in [(it["severity"], it["code"]) for it in findings(registry)]
+
     def test_that_is_lacking_keeps_an_entry_for_ever(self, registry: Path) -> None:
         bare = {"ref": "a#1", "role": "fixes", "claimed": ">=2"}
         folder = entry(registry, fixes=[bare])
@@ -404,6 +428,8 @@ class TestAdvice:
             ({"args": ["--trust-remote-code"]}, "unsafe-advice", "args[0]"),
             ({"args": ["--port", "1; reboot"]}, "shell-characters", "args[1]"),
             ({"args": ["--port", "`id`"]}, "shell-characters", "args[1]"),
+            ({"args": ["--port 4"]}, "unsafe-advice", "args[0]"),
+            ({"args": ["--port\t4=5"]}, "unsafe-advice", "args[0]"),
             ({"remove_args": ["--api-key"]}, "unsafe-advice", "remove_args[0]"),
             ({"remove_args": ["speculative-config"]}, "unsafe-advice", "remove_args[0]"),
             ({"remove_args": ["--api_key"]}, "unsafe-advice", "remove_args[0]"),

@@ -528,10 +528,16 @@ def test_what_is_wrong_is_told_once_with_code_key_line_and_hint(text: str, code:
 FOLLOWED_BY_MORE = {"unknown-key", "missing-key", "evidence-any-nested"}
 
 
-def test_the_nearest_known_key_is_named_however_far_it_is() -> None:
-    for wrong, near in (("titel", "title"), ("reqires", "requires"), ("xyz", "why")):
+def test_the_nearest_known_key_is_named_where_one_is_near() -> None:
+    for wrong, near in (("titel", "title"), ("reqires", "requires")):
         problem = next(p for p in parse(f"{wrong} = 1\n{RICH}")[1] if p.key == wrong)
         assert f"did you mean `{near}`?" in (problem.hint or "")
+
+
+def test_no_key_is_suggested_where_none_is_near() -> None:
+    for wrong in ("autor", "xyz"):
+        problem = next(p for p in parse(f"{wrong} = 1\n{RICH}")[1] if p.key == wrong)
+        assert (problem.hint or "").startswith("Known in the head of the file, before the first table: id, title, ")
 
 
 def test_a_key_that_slipped_below_a_table_is_sent_home() -> None:

@@ -529,7 +529,7 @@ def test_wheel_directory_and_environment_give_the_same_answer(desk: Desk, tmp_pa
     assert [candidate["kind"] for candidate in found] == ["wheel", "directory", "environment", "environment"]
     assert [candidate.pop("target")["distributions"][0]["fingerprint"] is not None for candidate in found] == [True] * 4
     for candidate in found:
-        candidate["path"] = candidate["kind"] = candidate["steps"] = None
+        candidate["path"] = candidate["kind"] = candidate["steps"] = candidate["step_notes"] = None
     assert found[0]["lost"] == ["b-two"]
     assert found[1:] == [found[0]] * 3
 

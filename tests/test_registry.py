@@ -259,6 +259,10 @@ def test_an_entry_on_the_wrong_level_is_told(root: Path) -> None:
         ("entry-misplaced", f"{root}/patch.toml"),
         ("entry-misplaced", f"{root}/two/patch.toml"),
     ]
+    (root / "patch.toml").write_text("id = [[[")
+    hints = [problem.hint for problem in load_registry([str(root)]).problems]
+    move = "move it, and the diffs beside it, to"
+    assert hints == [f"{move} {root}/<distribution>/<id>/patch.toml", f"{move} {root}/vllm/two/patch.toml"]
 
 
 def test_an_entry_file_that_is_a_pipe_or_a_folder_is_told_and_the_others_work(root: Path) -> None:

@@ -221,3 +221,19 @@ class TestRefusals:
 
     def test_of_a_command_without_a_wheel(self, shop: Shop) -> None:
         assert shop.desk.run("restore", TWO).code == 2
+
+
+class TestWhatIsReplaced:
+    def test_is_kept_where_the_answer_says(self, shop: Shop) -> None:
+        edit = b"mine = 1\n"
+        shop.file(TWO).write_bytes(edit)
+        done = shop.restore(TWO)
+        (note,) = (note for note in done.document["notes"] if note.startswith(f"what was in {TWO} is kept as "))
+        kept = shop.file(note.partition(" is kept as ")[2].partition(", ")[0])
+        assert kept.read_bytes() == edit
+        assert shop.desk.run("doctor", "--gc").code in {0, 1}
+        assert kept.read_bytes() == edit
+
+    def test_is_nothing_where_the_file_was_gone_or_ours(self, shop: Shop) -> None:
+        shop.file(TWO).unlink()
+        assert not any("is kept as" in note for note in shop.restore(TWO).document["notes"])

@@ -572,3 +572,19 @@ def conda_desk(where: Path, *, record: bool) -> tuple[Desk, Path]:
     registry = make_registry(where / "registry")
     add_entry(registry, "a-low", make_diff({ENGINE: (BASE, LOW)}))
     return Desk(site=site, registry=registry), conda
+
+
+def test_many_files_that_are_gone_may_be_gone_on_purpose(tmp_path: Path) -> None:
+    more = {f"vllm/tests/test_{number:02}.py": b"" for number in range(20)}
+    site = make_site(tmp_path, {"vllm/__init__.py": b"", **more})
+    desk = Desk(site=site, registry=make_registry(tmp_path / "registry"))
+    (site / "vllm/tests/test_00.py").unlink()
+    assert desk.json("verify", "--distribution", "vllm").document["warnings"] == []
+    for path in list(more)[1:]:
+        (site / path).unlink()
+    done = desk.json("verify", "--distribution", "vllm")
+    (warning,) = done.document["warnings"]
+    assert (warning["code"], warning["message"]) == ("many-missing", "20 files of vllm are gone")
+    assert "patchctl verify " in warning["hint"]
+    assert desk.run("verify", "--distribution", "vllm", "--baseline").code == 0
+    assert desk.json("verify", "--distribution", "vllm").document["warnings"] == []

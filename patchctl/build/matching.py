@@ -63,7 +63,13 @@ def choose(rules: Sequence[BuildRule], build: BuildId) -> tuple[int | None, Matc
     best = max((_RANK[outcome.rule] for _, outcome in judged), default=0)
     if best == 0:
         nearest = max((miss.value for miss, _ in judged), default=0)
-        reasons = dict.fromkeys(outcome.reason for miss, outcome in judged if miss.value == nearest)
+        near = [
+            (rule, outcome.reason) for rule, (miss, outcome) in zip(rules, judged, strict=True) if miss.value == nearest
+        ]
+        reasons = dict.fromkeys(reason for _, reason in near)
+        alike = nearest == _Miss.LABEL.value and not any(_exact_miss(rule.builds, build) for rule, _ in near)
+        if alike and len(reasons) > 1:
+            return None, _no(_only_labels([rule for rule, _ in near], build))
         return None, _no("; ".join(reasons) or "there is no variant")
     fitting = [index for index, (_, outcome) in enumerate(judged) if _RANK[outcome.rule] == best]
     first = judged[fitting[0]][1]
@@ -128,6 +134,18 @@ def _judge_label(rule: BuildRule, build: BuildId, near: str | None) -> tuple[_Mi
         how = f"its label {build.label} is not {'' if len(globs) == 1 else 'one of '}{', '.join(globs)}"
     reason = f"{fits}, but {how}"
     return _Miss.LABEL, _no(f"{reason}; {near}" if near else reason)
+
+
+def _only_labels(rules: Sequence[BuildRule], build: BuildId) -> str:
+    """Say once of several rules that the label is all that keeps a build from fitting."""
+    globs = ", ".join(dict.fromkeys(glob for rule in rules if not isinstance(rule.label, str) for glob in rule.label))
+    if build.label is None:
+        how = f"it has no label, and only the labels {globs} are meant"
+    elif globs:
+        how = f"its label {build.label} is none of {globs}"
+    else:
+        how = f"it has the label {build.label}, and only builds without a label are meant"
+    return f"{how}; the versions would fit"
 
 
 def _version_miss(versions: str, public: str) -> tuple[_Miss, str] | None:

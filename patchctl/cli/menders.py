@@ -61,7 +61,12 @@ def restore(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, relative to the site or absolute below it.")
     ],
-    wheel: Annotated[str, typer.Option("--from", metavar="WHEEL", help="The wheel of the build that is installed.")],
+    wheel: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="WHEEL", help="A wheel whose file has the hash that the installed RECORD lists."
+        ),
+    ],
     allow_running: AllowRunning = False,
     purge_caches: PurgeCaches = False,
     cache_user: CacheUser = None,

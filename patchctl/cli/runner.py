@@ -14,6 +14,7 @@ import typer
 from patchctl.cli.options import Common
 from patchctl.cli.settings import Settings, clock, resolve
 from patchctl.commands import Clock, Place, Report
+from patchctl.commands.given import given_options
 from patchctl.errors import Outcome, PatchctlError, Problem
 
 EXIT_CODES: Mapping[Outcome, int] = {
@@ -58,6 +59,8 @@ def run(
         report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))
     except Exception as error:
         report = _bug(verb, error, verbose=common.verbose)
+    if settings is not None:
+        report = report._replace(given=given_options(settings.place))
     code = EXIT_CODES[report.outcome]
     try:
         _emit(report, code, common, settings, form)
@@ -175,7 +178,10 @@ def _complain(report: Report, common: Common, *, colour: bool) -> None:
         lines.append(environment_text(report.target))
     shown = [("warning", problem) for problem in report.warnings if not common.quiet]
     shown += [("error", problem) for problem in report.errors]
-    lines += [problem_text(problem, label=label, colour=colour and terminal, width=width) for label, problem in shown]
+    lines += [
+        problem_text(problem, label=label, colour=colour and terminal, width=width, given=report.given)
+        for label, problem in shown
+    ]
     # A hint ends its problem; a blank line keeps the next one from being read as part of it.
     spaced = [line + "\n" if "\n\nhint:" in line and line is not lines[-1] else line for line in lines]
     sys.stderr.write("".join(line + "\n" for line in spaced))

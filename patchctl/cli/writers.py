@@ -224,11 +224,18 @@ def retire(
 
 
 @with_common
-def recover(common: Common, dry_run: DryRun = False, wait: Wait = 0.0) -> None:
+def recover(
+    common: Common,
+    dry_run: DryRun = False,
+    wait: Wait = 0.0,
+    leave: Annotated[
+        bool, typer.Option("--leave-files", help="Touch no file: another build was installed over it since.")
+    ] = False,
+) -> None:
     """Finish or roll back an unfinished transaction; every writing verb does it first."""
     from patchctl.commands.recover import recover as act
 
-    run("recover", common, lambda place, clock: act(place, clock, dry_run=dry_run, wait=wait))
+    run("recover", common, lambda place, clock: act(place, clock, dry_run=dry_run, wait=wait, leave=leave))
 
 
 def _one_line(reason: str) -> str:

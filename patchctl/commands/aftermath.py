@@ -24,7 +24,9 @@ def with_aftermath(report: Report, place: Place, consent: Consent) -> Report:
         report = _with_caches(report, place, consent, done=done)
         if done:
             found = look(place, report.target.site)  # type: ignore[union-attr]
-            report = report._replace(processes=found, notes=(*report.notes, *restart_note(found)))
+            report = report._replace(
+                processes=found, notes=(*report.notes, *restart_note(found, aside=bool(change.set_aside)))
+            )
     except KeyboardInterrupt:
         return _with_note(report, "interrupted while looking for processes and caches; the change is committed")
     except Exception as error:

@@ -155,7 +155,8 @@ def _stands_in_the_way(found: Assessment) -> Problem:
     }
     hint = hints.get(found.action)
     if found.need is Need.UNKNOWN_BUILD:
-        hint = "name this build in the entry's builds, versions or label, or say --assume-build BUILD"
+        hint = "name this build in the entry's builds, versions or label; if the detection is wrong: "
+        hint += f"patchctl apply {found.id} --assume-build BUILD"
     if found.action is Action.INSPECT and found.verdict is not Verdict.DRIFTED:
         hint = None
     return Problem(

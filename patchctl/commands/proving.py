@@ -6,6 +6,7 @@ compared in the room ``lint``; this file reads, and tells which claims no tree w
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from patchctl.commands.selection import Parsed
 from patchctl.commands.warnings import target_warnings
 from patchctl.diff import parse_diff
 from patchctl.errors import PatchctlError, Problem
-from patchctl.evidence import FixFinding, files_named, judge_fixes
+from patchctl.evidence import FixFinding, ItemStatus, files_named, judge_fixes
+from patchctl.evidence.source import Source, SourceError
 from patchctl.lint import Finding, Trial, claim_findings
 from patchctl.match import Fit
 from patchctl.model import BuildRule, FixRole, LedgerState
@@ -113,7 +115,7 @@ def prove(
     return Proof(
         trees=tuple(trees),
         cells=tuple(cells),
-        findings=tuple(_gathered(tried)),
+        findings=tuple(_gathered(cells)),
         untested=tuple(problem for entry in entries for problem in _untested(registry, entry, tried)),
         warnings=tuple(warnings),
         errors=tuple(errors),
@@ -152,7 +154,26 @@ def _trials(scene: Scene, entries: Sequence[Patch]) -> Iterator[Trial]:
         if builds:
             found = alone.get(entry.id)
             patched = _patched(entry, found, scene.site) if found is not None else ()
-            yield Trial(patch=entry, builds=builds, found=found, clash=clashing.get(entry.id), patched=patched)
+            near = _near(found, scene.site) if found is not None else {}
+            yield Trial(
+                patch=entry, builds=builds, found=found, clash=clashing.get(entry.id), patched=patched, near=near
+            )
+
+
+def _near(found: Assessment, site: SiteFacts) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Names that evidence may have meant, where its file is there and its symbol is not."""
+    gone = [it.item for fix in found.case.fixes for it in fix.items if it.status is ItemStatus.GONE]
+    leaves = [leaf for item in gone for leaf in (item.alternatives or (item,))]
+    near: dict[tuple[str, str], tuple[str, ...]] = {}
+    for item in leaves:
+        content = site.base_content(item.file)
+        try:
+            source = Source(content.data) if content is not None else None
+            if source is not None and item.symbol is not None and not source.looks_to_define(item.symbol):
+                near[item.file, item.symbol] = source.near(item.symbol)
+        except SourceError:
+            continue
+    return near
 
 
 def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFinding, ...]:
@@ -185,17 +206,22 @@ def _odd(path: str, scene: Scene, trials: Iterable[Trial]) -> Iterator[Problem]:
             yield Problem(code="tree-changed", message=message, hint=hint, patch=trial.patch.id, path=path)
 
 
-def _gathered(trials: Iterable[Trial]) -> Iterator[tuple[Patch, Finding]]:
+def _gathered(cells: Iterable[Cell]) -> Iterator[tuple[Patch, Finding]]:
     """Findings with their builds in front; what several builds have in common is said once."""
-    builds: dict[tuple[str, Finding], list[str]] = {}
-    patches = {}
-    for trial in trials:
-        patches[trial.patch.id] = trial.patch
-        for finding in claim_findings(trial):
-            builds.setdefault((trial.patch.id, finding), []).append(trial.build)
-    for (id_, finding), those in builds.items():
-        where = ", ".join(dict.fromkeys(those))
-        yield patches[id_], finding._replace(message=f"{where}: {finding.message}")
+    found: dict[tuple[str, Finding], list[Cell]] = {}
+    for cell in cells:
+        for finding in claim_findings(cell.trial):
+            found.setdefault((cell.trial.patch.id, finding), []).append(cell)
+    for (_, finding), those in found.items():
+        where = ", ".join(dict.fromkeys(cell.trial.build for cell in those))
+        hint = _look(those[0].tree.path) if finding.code == "claim-does-not-fit" else finding.hint
+        yield those[0].trial.patch, finding._replace(message=f"{where}: {finding.message}", hint=hint)
+
+
+def _look(path: str) -> str:
+    """What to do about a diff that does not fit a tree; where and why it does not, another command tells."""
+    look = shlex.join(("patchctl", "preflight", path, "-v"))
+    return f"leave this build out, or cut a diff for it; {look} explains, hunk by hunk, in an environment that has one"
 
 
 def _untested(registry: Registry, entry: Patch, trials: Sequence[Trial]) -> Iterator[Problem]:

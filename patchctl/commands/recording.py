@@ -42,7 +42,8 @@ class Recorder:
 
     def with_record(self, scene: Scene, draft: Draft) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         """Return a draft's edits with the record before the ledger's, the record, and why it is not among them."""
-        return self._with_record(draft.edits, _entries(scene, draft), draft.change.edits)
+        registries = tuple((root.name, root.revision) for root in scene.registry.roots)
+        return self._with_record(draft.edits, _entries(scene, draft), draft.change.edits, registries)
 
     def run(
         self, held: LockedSite, edits: Sequence[FileEdit], files: Sequence[FileEdit], entries: Sequence[HistoryEntry]
@@ -70,11 +71,15 @@ class Recorder:
         return commit, None if trouble is None else trouble._replace(code="not-recorded")
 
     def _with_record(
-        self, edits: Sequence[FileEdit], entries: tuple[HistoryEntry, ...], files: Sequence[FileEdit]
+        self,
+        edits: Sequence[FileEdit],
+        entries: tuple[HistoryEntry, ...],
+        files: Sequence[FileEdit],
+        registries: tuple[tuple[str, int], ...] = (),
     ) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         record = self._record(
             self._transaction_id(edits), "committed", entries=entries, files=tuple(_file(edit) for edit in files)
-        )
+        )._replace(registries=registries)
         path = next_record_path(self.site, record.transaction)
         if isinstance(path, Problem):
             return tuple(edits), record, path

@@ -15,7 +15,7 @@ from patchctl.transaction import JournalState, LockedSite
 from patchctl.transaction import recover as settle
 
 
-def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 0.0) -> Report:
+def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 0.0, leave: bool = False) -> Report:
     """Finish or roll back what a killed transaction left.
 
     Args:
@@ -23,6 +23,7 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
         clock: when.
         dry_run: say what would be done.
         wait: seconds to wait for another patchctl.
+        leave: give an unfinished transaction up without touching the files of a distribution.
     """
     unfinished = unfinished_site(place)
     if unfinished is None:
@@ -31,22 +32,28 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
     else:
         target, journal, warnings = *unfinished, ()
     if dry_run and journal is not None:
-        verb = "its last steps would be finished" if journal.committed else "it would be rolled back"
+        verb = "its last steps would be finished" if journal.committed else _undone(leave=leave)
         change = Change(state="planned", id=journal.transaction, paths=journal.paths)
         note = f"an unfinished transaction ({journal.transaction}) is there; {verb}"
         return Report(command="recover", target=target, change=change, notes=(note,), warnings=warnings)
     # Even without a journal a killed process may have left temporary files; where there are none nothing is written.
     recovered = None
     if not dry_run:
-        keep = partial(_record, Recorder(target.site, "recover", place, clock))
+        keep = partial(
+            _record, Recorder(target.site, "recover", place, clock, decisions=("--leave-files",) if leave else ())
+        )
         grafts = _grafts(target, journal)
         prefix = place.pycache_prefix
-        recovered = settle(target.site, wait=wait, pycache_prefix=prefix, settled=keep, grafts=grafts)
+        recovered = settle(target.site, wait=wait, pycache_prefix=prefix, settled=keep, grafts=grafts, leave=leave)
     if recovered is None:
         return Report(command="recover", target=target, notes=("nothing to recover",), warnings=warnings)
     state = "finished" if recovered.committed else "rolled-back"
     change = Change(state=state, id=recovered.transaction, paths=recovered.paths)
     return Report(command="recover", target=target, change=change, notes=recovery_notes(recovered))
+
+
+def _undone(*, leave: bool) -> str:
+    return "it would be given up, and its files left as they are" if leave else "it would be rolled back"
 
 
 def _record(recorder: Recorder, held: LockedSite) -> None:

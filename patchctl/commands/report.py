@@ -145,6 +145,7 @@ class Report(NamedTuple):
         steps: commands to run next, in this order, as a shell reads them.
         prospects: for ``preflight``: every candidate, as they were given.
         hits: for ``hits``.
+        given: options with which the operator named environment and registry, for the commands that are said.
     """
 
     command: str
@@ -174,3 +175,4 @@ class Report(NamedTuple):
     steps: tuple[str, ...] = ()
     prospects: tuple[Prospect, ...] = ()
     hits: Incidence | None = None
+    given: tuple[str, ...] = ()

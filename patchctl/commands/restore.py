@@ -15,6 +15,7 @@ from patchctl.commands.report import Report
 from patchctl.commands.stack import kept_steps
 from patchctl.errors import Problem
 from patchctl.model import Content, listed_sha256, sha256_hex
+from patchctl.model.layout import object_path
 from patchctl.target import WheelFile, path_below, read_wheel_files
 from patchctl.verdict import Base, BaseKind, new_base
 
@@ -60,6 +61,7 @@ def restore(
         refused += [_differs(path, wheel) for path in due if not _is_pristine(scene, path, shipped[path])]
         bases = {} if refused else _bases(scene, shipped)
         notes += [note for path in bases if (note := _still_in(scene, path)) is not None]
+        notes += [note for path in bases if (note := _kept(scene, path)) is not None]
         return Proposal(
             steps=tuple(kept_steps(scene)),
             holds=scene.site.ledger.holds,
@@ -126,7 +128,7 @@ def _nothing_to_do(scene: Scene, path: str) -> str | None:
 
 def _differs(path: str, wheel: str) -> Problem:
     message = f"{wheel} does not have {path} as the installed RECORD lists it"
-    hint = "it takes the wheel of the very build that is installed"
+    hint = "it takes the wheel of the build that is installed, or another one whose file has that hash"
     return Problem(code="wheel-differs", message=message, hint=hint, path=path)
 
 
@@ -146,6 +148,14 @@ def _mode(scene: Scene, path: str, *, executable: bool) -> int:
     if live is not None:
         return live.meta.mode
     return 0o755 if executable else 0o644
+
+
+def _kept(scene: Scene, path: str) -> str | None:
+    """Say where bytes go that are neither the distribution's nor ours: a transaction keeps what it replaces."""
+    live, fact = scene.site.snapshot.files.get(path), scene.site.ledger.files.get(path)
+    if live is None or live.sha256 in _listed(scene, path) | {fact.result if fact is not None else None}:
+        return None
+    return f"what was in {path} is kept as {object_path(live.sha256)}, below the site, as long as the history names it"
 
 
 def _still_in(scene: Scene, path: str) -> str | None:

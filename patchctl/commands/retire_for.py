@@ -6,6 +6,7 @@ that are installed then; what the candidate promises is only written down.
 
 from __future__ import annotations
 
+from patchctl.build import MatchRule
 from patchctl.commands.change import carry_out
 from patchctl.commands.judging import Scene
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
@@ -16,7 +17,7 @@ from patchctl.commands.upcoming import Upcoming, expectation, judged_candidate, 
 from patchctl.commands.upgrade_steps import upgrade_steps
 from patchctl.errors import Outcome, Problem
 from patchctl.model import SetAside
-from patchctl.verdict import Assessment
+from patchctl.verdict import Assessment, fits_alone
 
 
 def retire_for(
@@ -109,9 +110,22 @@ def _refusal(scene: Scene, upcoming: Upcoming, id_: str) -> Problem | None:
         why = broken.message if broken is not None else "it cannot be judged there"
     elif expectation(found, upcoming.scene) != "lost":
         return None
+    elif found.case.rule is MatchRule.NONE and fits_alone(found):
+        return _unmatched(found, upcoming.candidate.path)
     else:
         why = found.reason
     message = f"{id_} would be lost: on {upcoming.candidate.path} it is neither proven fixed nor can it go in: {why}"
-    hint = f"port it first, or decide: patchctl revert {id_} --hold WHY takes it out for good, "
-    hint += f"patchctl hold {id_} --reason WHY lets it stay out where it does not fit"
-    return Problem(code="would-be-lost", message=message, hint=hint, patch=id_)
+    return Problem(code="would-be-lost", message=message, hint=f"port it first, {_decide(id_)}", patch=id_)
+
+
+def _unmatched(found: Assessment, path: str) -> Problem:
+    message = f"{found.id} would be lost: its diff fits {path}, but no variant names that build: {found.case.reason}"
+    hint = f"read the code there, and widen the entry's versions, label or builds; {_decide(found.id)}"
+    return Problem(code="would-be-lost", message=message, hint=hint, patch=found.id)
+
+
+def _decide(id_: str) -> str:
+    return (
+        f"or decide: patchctl revert {id_} --hold WHY takes it out for good, patchctl hold {id_} --reason WHY lets it "
+        "stay out where it does not go in"
+    )

@@ -99,13 +99,14 @@ def still_running(place: Place, site: str) -> tuple[str, ...]:
     return ()
 
 
-def restart_note(report: ProcessReport) -> tuple[str, ...]:
-    """Say after a change which processes must be restarted for it."""
+def restart_note(report: ProcessReport, *, aside: bool = False) -> tuple[str, ...]:
+    """Say after a change which processes must be restarted for it; ``aside``: not before the upgrade is done."""
     stale = report.of_age(Age.STALE)
     if not stale:
         return ()
     verb = "processes still run" if len(stale) > 1 else "process still runs"
-    return (f"{len(stale)} {verb} the old code, restart to take effect: {_named(stale)}",)
+    advice = "restart after the upgrade" if aside else "restart to take effect"
+    return (f"{len(stale)} {verb} the old code, {advice}: {_named(stale)}",)
 
 
 def loading_problem(place: Place, site: str) -> Problem | None:

@@ -89,4 +89,5 @@ def unknown_entry(id_: str, known: Sequence[str]) -> UsageError:
 
     near = difflib.get_close_matches(id_, known, n=1)
     hint = f"did you mean {near[0]}?" if near else "patchctl list shows the registry's entries"
+    hint += "; it may be in another registry, which --registry DIR names"
     return UsageError("unknown-entry", f"no entry is called {id_!r}", hint=hint)

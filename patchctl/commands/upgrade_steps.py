@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from patchctl.commands.given import given_options, registry_options
 from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
 from patchctl.commands.stack import distributions_of
@@ -36,7 +36,7 @@ def upgrade_steps(
     """
     if moving and upcoming.candidate.kind is CandidateKind.ENVIRONMENT:
         return _moving_steps(place, upcoming, allowed)
-    where = _options(place)
+    where = given_options(place)
     out = [id_ for id_ in upcoming.displaced if _is_in(scene, id_)]
     steps = [("retire", "--for", upcoming.candidate.path, *where, *allowed.decisions)] if out else []
     steps = [("patchctl", *step) for step in steps]
@@ -67,7 +67,7 @@ def _comes_in(found: Assessment, upcoming: Upcoming) -> bool:
 
 def _moving_steps(place: Place, upcoming: Upcoming, allowed: Allowed) -> tuple[str, ...]:
     """Over there nothing is recorded of what was applied here, so that the optional entries must be named."""
-    where = ("--python", upcoming.candidate.path, *_registry(place))
+    where = ("--python", upcoming.candidate.path, *registry_options(place))
     due = [it for it in upcoming.scene.assessments if it.action is Action.APPLY]
     named = [it.id for it in due if _is_optional_there(it, upcoming)]
     present = [it.id for it in upcoming.scene.assessments if it.action is Action.ADOPT]
@@ -149,18 +149,3 @@ def _beside(site: str) -> str | None:
     prefix = prefix_of(site)
     found = f"{prefix}/bin/python"
     return found if prefix is not None and Path(found).is_file() else None
-
-
-def _options(place: Place) -> tuple[str, ...]:
-    """How the operator named the environment; what a variable says, it goes on saying."""
-    named = place.origin is None
-    site = ("--site", place.site) if place.site is not None and named else ()
-    python = ("--python", place.python) if place.python is not None and named else ()
-    distribution = ("--distribution", place.distribution) if place.distribution is not None else ()
-    return (*site, *python, *_registry(place), *distribution)
-
-
-def _registry(place: Place) -> tuple[str, ...]:
-    if place.registries == tuple(filter(None, place.environ.get("PATCHCTL_REGISTRY", "").split(os.pathsep))):
-        return ()
-    return tuple(word for folder in place.registries for word in ("--registry", folder))

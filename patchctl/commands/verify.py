@@ -12,7 +12,7 @@ from patchctl.commands.inspection import DistributionCheck, Progress, Subject, W
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import open_registry, recorded_distributions, unfinished_site
-from patchctl.commands.warnings import stale_baseline
+from patchctl.commands.warnings import many_missing, stale_baseline
 from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.ledger import read_ledger
 from patchctl.model import Target
@@ -20,9 +20,11 @@ from patchctl.target import find_target
 from patchctl.target.catalogue import list_distributions
 from patchctl.target.finding import find_environment
 from patchctl.transaction import JournalState, journal_state
-from patchctl.verdict.attribution import WRONG
+from patchctl.verdict.attribution import WRONG, FileState
 
 _ATTEMPTS = 3
+_MANY = 20
+"""Files; so many are rarely lost one by one."""
 
 
 class Verification(NamedTuple):
@@ -147,6 +149,8 @@ def report_of(target: Target, verification: Verification) -> Report:
         if check.of(*WRONG):
             outcome = outcome.worse(Outcome.ATTENTION)
         errors += _unanswered(check)
+        if (missing := len(check.of(FileState.MISSING))) >= _MANY:
+            warnings.append(many_missing(check.name, missing))
         if check.stale_baseline is not None:
             warnings.append(stale_baseline(check.name, check.stale_baseline))
     if errors:

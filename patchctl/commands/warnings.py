@@ -74,6 +74,13 @@ def stale_baseline(name: str, build: str) -> Problem:
     return Problem(code="stale-baseline", message=message, hint=hint)
 
 
+def many_missing(name: str, count: int) -> Problem:
+    """Say that so many files of a distribution are gone that somebody may have taken them away on purpose."""
+    message = f"{count} files of {name} are gone"
+    hint = f"gone on purpose, as in a slimmed image: patchctl verify --baseline --distribution {name} accepts that"
+    return Problem(code="many-missing", message=message, hint=hint)
+
+
 def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tuple[Problem, ...]:
     """Say what is odd about entries, whatever is due."""
     known = {found.id for found in assessments}

@@ -75,6 +75,22 @@ class Source:
         names = symbol.split(".")
         return ".".join(names[: self._levels_shown(names) + 1])
 
+    def near(self, symbol: str) -> tuple[str, ...]:
+        """Return dotted names defined here that are spelt like ``symbol`` where its first missing part should be.
+
+        Read off the layout, four spaces a level; the nearest first, at most three.
+        """
+        import difflib
+
+        names = symbol.split(".")
+        level, start, end = 0, 0, len(self.text)
+        while level < len(names) - 1 and (found := self._header(names[level], INDENT * level, start, end)) is not None:
+            start, end, level = found, self._block_end(INDENT * level, found, end), level + 1
+        header = rf"(?m)^{INDENT * level}(?:class|def|async def) (\w+)"
+        there = dict.fromkeys(re.findall(header, self.text[start:end]))
+        alike = difflib.get_close_matches(names[level], list(there), n=3)
+        return tuple(".".join((*names[:level], name)) for name in alike)
+
     def definitions(self, symbol: str | None) -> tuple[str, ...]:
         """Return the source of every class or function of that dotted name, decorators included, in file order.
 

@@ -143,10 +143,10 @@ class _Reader:
                 self.warnings.append(f"{name} takes no value: vLLM refuses {name}=...")
             return (_behind(word, behind),), 0
         if dotted:  # vLLM takes the next word whatever it is
-            taken = self.words[self.at + 1 : self.at + 2]
-            if not taken or looks_like_option(taken[0].text):
-                self.warnings.append(f"{word.text} has no value" + (f" but {taken[0].text}" if taken else ""))
-            return tuple(taken), len(taken)
+            value = tuple(self.words[self.at + 1 : self.at + 2])
+            if not value or looks_like_option(value[0].text):
+                self.warnings.append(f"{word.text} has no value" + (f" but {value[0].text}" if value else ""))
+            return value, len(value)
         if known.takes is Takes.NOTHING:
             return (), 0
         taken = len(following) if known.takes is Takes.SEVERAL else min(1, len(following))

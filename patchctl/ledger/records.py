@@ -65,6 +65,7 @@ def _encode(record: HistoryRecord) -> bytes:
         "omitted": record.omitted,
         "reason": record.reason,
         "moment": None if moment is None else moment._asdict(),
+        **({"registries": [_registry_fields(*it) for it in record.registries]} if record.registries else {}),
     }
     return json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
 
@@ -97,7 +98,17 @@ def decode_record(data: bytes) -> HistoryRecord:
         omitted=fields.number("omitted"),
         reason=fields.optional_text("reason"),
         moment=None if moment is None else _moment(moment),
+        registries=tuple(_registry(*it) for it in fields.items("registries")) if fields.has("registries") else (),
     )
+
+
+def _registry_fields(name: str, revision: int) -> dict[str, object]:
+    return {"name": name, "revision": revision}
+
+
+def _registry(value: object, where: str) -> tuple[str, int]:
+    fields = Fields(value, where)
+    return fields.text("name"), fields.number("revision")
 
 
 def _author(value: object) -> HistoryAuthor:

@@ -52,7 +52,7 @@ def _options(patch: Patch) -> Iterator[Finding]:
     ]
     for place, word in places:
         option = word.partition("=")[0].partition(".")[0]
-        if option.startswith("--") and find_option(option.replace("_", "-")) is None:
+        if option.startswith("--") and option.split() == [option] and find_option(option.replace("_", "-")) is None:
             yield warning("unknown-option", f"vLLM 0.19.1 to 0.33.0 has no option {option}", place)
 
 

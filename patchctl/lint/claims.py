@@ -63,8 +63,7 @@ def _misfits(trial: Trial, found: Assessment) -> Iterator[Finding]:
         message = f"it is named, but {diff.name} does not fit: {why}"
         if trial.fuzz is not None:
             message += f"; GNU patch would take it with fuzz {trial.fuzz}, which is a guess"
-        hint = "leave this build out, or cut a diff for it; patchctl status ID explains, hunk by hunk"
-        yield error("claim-does-not-fit", message, key=claim_key(trial, diff), hint=hint)
+        yield error("claim-does-not-fit", message, key=claim_key(trial, diff))
 
 
 def _clash(trial: Trial, found: Assessment) -> Iterator[Finding]:
@@ -92,9 +91,7 @@ def _of_fix(trial: Trial, index: int, finding: FixFinding) -> Iterator[Finding]:
             code="claim-contradicted",
             message=f"`{fix.claimed}` claims {fix.ref} for it, but {_decisive_reason(finding)}",
             key=_contradicted_key(index, finding),
-            hint="mend the claim, or the evidence; code that moved wants the new place in `any`"
-            if build.label is None
-            else "a vendor's build may lack what its number claims; is that so here, or has the code moved?",
+            hint=_contradicted_hint(trial, finding, labelled=build.label is not None),
         )
     if finding.status is not FixStatus.PROVEN or finding.claimed or fix.role is not FixRole.FIXES:
         return
@@ -111,6 +108,20 @@ def _of_fix(trial: Trial, index: int, finding: FixFinding) -> Iterator[Finding]:
         if is_release(build)
         else "a vendor may have taken the fix over, a pre-release may have it: look whether it has",
     )
+
+
+def _contradicted_hint(trial: Trial, finding: FixFinding, *, labelled: bool) -> str:
+    decisive = _decisive(finding)
+    item = finding.items[decisive].item if decisive is not None else None
+    leaves = (item.alternatives or (item,)) if item is not None else ()
+    wrong = [it for it in leaves if it.symbol is not None and (it.file, it.symbol) in trial.near]
+    if wrong:
+        near = dict.fromkeys(name for it in wrong for name in trial.near[it.file, it.symbol or ""])
+        said = f"near it are {', '.join(near)}" if near else "nothing there is spelt like it"
+        return f"is {' or '.join(str(it.symbol) for it in wrong)} spelt right? {said}"
+    if labelled:
+        return "a vendor's build may lack what its number claims; is that so here, or has the code moved?"
+    return "mend the claim, or the evidence; code that moved wants the new place in `any`"
 
 
 def _decisive_reason(finding: FixFinding) -> str:

@@ -94,7 +94,7 @@ def _collision(item: EvidenceItem, key: str, own: _Own, upstream: Sequence[FileD
     if item.matches is not None:
         before, after = ("\n".join(side.text for side in sides) for sides in _sides(fragments))
         if search(item.matches, after) and search(item.matches, before) is False:
-            return _said(f"{key}.matches", own.name, "the pattern", sure=item.symbol is None)
+            return _said(f"{key}.matches", own.name, "the pattern", within=item.symbol)
         return None
     return _collision_of_tokens(item, key, own.name, fragments)
 
@@ -108,7 +108,7 @@ def _collision_of_tokens(item: EvidenceItem, key: str, name: str, fragments: Seq
     before, after = (any(contains(side.tokens, needle) for side in sides) for sides in _sides(fragments))
     if item.contains is not None and after and not before:
         sure = item.symbol is None or any(_shows(part, item.symbol, needle) for part in fragments)
-        return _said(f"{key}.contains", name, "the source", sure=sure)
+        return _said(f"{key}.contains", name, "the source", within=None if sure else item.symbol)
     if item.absent is not None and before and not after:
         message = f"{name} takes away what `absent` asks to be gone; where that is all of it, the fix looks proven"
         hint = "ask for something that upstream's repair brings: `contains`"
@@ -116,12 +116,17 @@ def _collision_of_tokens(item: EvidenceItem, key: str, name: str, fragments: Seq
     return None
 
 
-def _said(key: str, name: str, what: str, *, sure: bool = True) -> Finding:
-    hint = "choose evidence that upstream's repair has and this diff does not"
-    if sure:
+def _said(key: str, name: str, what: str, *, within: str | None = None) -> Finding:
+    """Say it; ``within``: the symbol in which it would have to be, where the hunks do not show it."""
+    if within is None:
+        hint = "choose evidence that upstream's repair has and this diff does not"
         message = f"{name} itself brings {what} that the fix is told by: the containment would prove its own fix"
         return error("self-collision", message, key, hint)
-    message = f"{name} brings {what} that the fix is told by; whether into the symbol, its hunks do not show"
+    message = f"{name} adds this very {what.removeprefix('the ')}; if that is inside {within}, "
+    message += "the patch would prove its own fix"
+    hint = (
+        "lint --against WHEEL of a build without the fix decides it; so does a diff whose `@@` lines name the function"
+    )
     return warning("possible-self-collision", message, key, hint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.build import BuildId, MatchRule, choose, parse_build
@@ -24,6 +25,7 @@ class Trial(NamedTuple):
         clash: it fits by itself, and not over the registry's others.
         patched: its fixes, judged on what its own diffs make of the files; empty: they do not fit, or change no file
             that its evidence reads.
+        near: (file, symbol) of evidence that the file does not define -> names in it that are spelt like it.
     """
 
     patch: Patch
@@ -31,6 +33,7 @@ class Trial(NamedTuple):
     found: Assessment | None
     clash: Clash | None = None
     patched: tuple[FixFinding, ...] = ()
+    near: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
 
     @property
     def build(self) -> str:

@@ -89,6 +89,8 @@ class HistoryRecord(NamedTuple):
         files: that it touched.
         omitted: how many further files it touched, which would have made the record too large.
         reason: why it was rolled back.
+        registries: (name, revision) of those that decided; empty where none did, and in records of versions that did
+            not keep it.
         moment: when the record was made, just before the files were replaced; None under SOURCE_DATE_EPOCH.
     """
 
@@ -105,6 +107,7 @@ class HistoryRecord(NamedTuple):
     omitted: int = 0
     reason: str | None = None
     moment: Moment | None = None
+    registries: tuple[tuple[str, int], ...] = ()
 
     @property
     def touched_files(self) -> bool:

@@ -92,9 +92,9 @@ class Table:
         if value is None:
             return None
         if value not in known:
-            self.report(
-                "unknown-value", key, f"must be one of {', '.join(known)}", f"did you mean `{_nearest(value, known)}`?"
-            )
+            near = _nearest(value, known)
+            hint = f"did you mean `{near}`?" if near is not None else None
+            self.report("unknown-value", key, f"must be one of {', '.join(known)}", hint)
             return None
         return words(value)
 
@@ -177,12 +177,16 @@ def _unknown_key_hint(key: str, shape: Shape) -> str:
     homes = [other.name for other in SHAPES if key in other.examples and shape in SHAPES]
     nearest = _nearest(key, list(shape.examples))
     if homes:
-        return f"`{key}` belongs in {' or '.join(homes)}; the nearest key here is `{nearest}`"
-    return f"did you mean `{nearest}`? Known in {shape.name}: {', '.join(shape.examples)}"
+        here = f"; the nearest key here is `{nearest}`" if nearest is not None else ""
+        return f"`{key}` belongs in {' or '.join(homes)}{here}"
+    meant = f"did you mean `{nearest}`? " if nearest is not None else ""
+    return f"{meant}Known in {shape.name}: {', '.join(shape.examples)}"
 
 
-def _nearest(word: str, known: list[str]) -> str:
+def _nearest(word: str, known: list[str]) -> str | None:
+    """The word that is nearly meant; None: nothing is near, and a suggestion would mislead."""
     import difflib
 
     # The comparison is quadratic, and a value may be as long as the file.
-    return difflib.get_close_matches(word[:100], known, n=1, cutoff=0.0)[0]
+    near = difflib.get_close_matches(word[:100], known, n=1)
+    return near[0] if near else None

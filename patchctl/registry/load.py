@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from patchctl.errors import Problem, RegistryError
 from patchctl.evidence.tokens import tokens
-from patchctl.patch import REGISTRY, Document, Patch, Table, parse_entry
+from patchctl.patch import REGISTRY, Document, Patch, Table, is_slug, parse_entry
+from patchctl.patch.document import MAX_BYTES
 from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, reason_of
 from patchctl.registry.relations import Finding, check_relations
 from patchctl.registry.use import Registry, RegistryRoot, locate_keys_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 FORMAT = 1
 """The format of registry folders that this patchctl knows."""
@@ -106,12 +113,12 @@ def _read_entries(folder: Folder, but: Collection[str]) -> Iterator[Patch | Prob
             yield outer
             continue
         if outer.name == ENTRY_FILE:
-            yield _misplaced(folder.path(outer.name))
+            yield _misplaced(folder, outer.name)
         for inner in _items(folder, outer.name) if outer.is_folder else ():
             if isinstance(inner, Problem):
                 yield inner
             elif inner.name == ENTRY_FILE:
-                yield _misplaced(folder.path(f"{outer.name}/{inner.name}"))
+                yield _misplaced(folder, f"{outer.name}/{inner.name}")
             elif inner.is_folder and inner.name not in but:
                 yield from _read_entry(folder, f"{outer.name}/{inner.name}")
 
@@ -125,10 +132,25 @@ def _items(folder: Folder, inside: str) -> Iterator[Item | Problem]:
         yield Problem(code="folder-unreadable", message=message, path=path)
 
 
-def _misplaced(path: str) -> Problem:
+def _misplaced(folder: Folder, inside: str) -> Problem:
+    path = folder.path(inside)
     message = f"{path} is not where an entry belongs"
-    hint = f"move it to <distribution>/<id>/{ENTRY_FILE} below {REGISTRY_FILE}"
+    hint = f"move it, and the diffs beside it, to {folder.path(_home(folder, inside))}"
     return Problem(code="entry-misplaced", message=message, hint=hint, path=path)
+
+
+def _home(folder: Folder, inside: str) -> str:
+    """Where the file of an entry belongs, by what it says itself; what it does not say is left open."""
+    try:
+        values = tomllib.loads((folder.read(inside, limit=MAX_BYTES) or b"").decode())
+    except (OSError, ValueError, RecursionError):  # what cannot be read is reported once it is in its place
+        values = {}
+    tables = values.get("variant")
+    first = tables[0] if isinstance(tables, list) and tables else None
+    names = (first.get("distribution") if isinstance(first, dict) else None, values.get("id"))
+    parts = (name if isinstance(name, str) and is_slug(name) else None for name in names)
+    words = [part or open_ for part, open_ in zip(parts, ("<distribution>", "<id>"), strict=True)]
+    return "/".join((*words, ENTRY_FILE))
 
 
 def _read_entry(folder: Folder, inside: str) -> Iterator[Patch | Problem]:

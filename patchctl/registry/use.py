@@ -82,7 +82,7 @@ class Registry(NamedTuple):
         actual = sha256_hex(data)
         if actual != variant.sha256:
             message = f"{variant.diff} of {patch.id} is not the diff whose digest the entry states"
-            hint = f'if the diff is meant to be as it is: raise `revision` and write sha256 = "{actual}"'
+            hint = f'if the diff is meant to be as it is: write sha256 = "{actual}"; was it published: raise `revision`'
             raise _error(patch, f"{key}.sha256", "diff-digest", message, hint)
         return data
 

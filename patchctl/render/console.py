@@ -5,9 +5,11 @@ Rich wraps to the width it is given; its markup is never used, since every text 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from patchctl.render.escape import visible, visible_block
+from patchctl.render.spoken import with_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,13 +18,16 @@ INDENT = 4
 """Columns by which what belongs to an entry is set in."""
 
 
-def new_console(*, colour: bool, width: int) -> Console:
-    """Return a console of ``width`` columns that keeps what is printed, with ANSI colour when ``colour``."""
+def new_console(*, colour: bool, width: int, given: Sequence[str] = ()) -> Console:
+    """Return a console of ``width`` columns that keeps what is printed, with ANSI colour when ``colour``.
+
+    Commands in the sentences that are printed carry the options ``given``.
+    """
     import io
 
     from rich.console import Console
 
-    return Console(
+    console = Console(
         file=io.StringIO(),
         width=width,
         force_terminal=colour,
@@ -34,6 +39,13 @@ def new_console(*, colour: bool, width: int) -> Console:
         legacy_windows=False,
         _environ={},
     )
+    console.given = tuple(given)  # type: ignore[attr-defined]
+    return console
+
+
+def sentence(console: Console, text: str) -> str:
+    """Return a sentence as it is printed: escaped, its commands with the options."""
+    return visible(with_options(text, getattr(console, "given", ())))
 
 
 def printed(console: Console) -> str:
@@ -47,7 +59,7 @@ def print_line(console: Console, text: str, *, style: str = "", indent: int = 0,
     from rich.padding import Padding
     from rich.text import Text
 
-    body = Text(visible(text), style=style, overflow="fold")
+    body = Text(sentence(console, text), style=style, overflow="fold")
     console.print(Padding(body, (0, 0, 0, indent + hang)) if indent + hang else body)
 
 
@@ -59,7 +71,7 @@ def print_field(console: Console, label: str, text: str, *, style: str = "", lab
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=labels, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(label, style="dim"), Text(visible(text), style=style, overflow="fold"))
+    grid.add_row(Text(label, style="dim"), Text(sentence(console, text), style=style, overflow="fold"))
     from rich.padding import Padding
 
     console.print(Padding(grid, (0, 0, 0, INDENT)))

@@ -16,6 +16,7 @@ from patchctl.evidence import FixFinding
 from patchctl.model import FileEdit, Target, sha256_hex
 from patchctl.render.departures import retirement_document, set_aside_document
 from patchctl.render.misfit_document import explanation_of, hunks_of
+from patchctl.render.spoken import document_with_options
 from patchctl.render.words import changed_mode
 from patchctl.verdict import Assessment, Need, SourceDiff
 
@@ -27,7 +28,7 @@ def as_json(report: Report, exit_code: int) -> str:
     """Return the document as text, with a final newline; every non-ASCII or control character is escaped."""
     import json
 
-    return json.dumps(document(report, exit_code), indent=2) + "\n"
+    return json.dumps(document_with_options(document(report, exit_code), report.given), indent=2) + "\n"
 
 
 def document(report: Report, exit_code: int) -> Json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchctl.match import Direction, Fit
 from patchctl.match.explain import Explanation, HunkExplanation
 from patchctl.match.script import Mark, Remark, ScriptLine
+from patchctl.render.console import sentence
 from patchctl.render.escape import visible
 from patchctl.render.misfits import (
     convert_command,
@@ -184,7 +185,7 @@ def _prose(console: Console, text: str, *, style: str = "", indent: int = 0) -> 
     from rich.padding import Padding
     from rich.text import Text
 
-    console.print(Padding(Text(visible(text), style=style, overflow="fold"), (0, 0, 0, indent)))
+    console.print(Padding(Text(sentence(console, text), style=style, overflow="fold"), (0, 0, 0, indent)))
 
 
 def _code(console: Console, number: str, sign: str, text: str) -> None:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from patchctl.build import BuildChange
-from patchctl.commands.forecast import Fate, Forecast, by_hand, counted_fixes, largest_offset, worst_fix
+from patchctl.commands.forecast import Fate, Forecast, Protection, by_hand, counted_fixes, largest_offset, worst_fix
 from patchctl.evidence import FixStatus
 from patchctl.match import Fit
+from patchctl.render.words import installing_words
 from patchctl.verdict import Assessment, FileFinding, Need, Verdict, aside_words, misfit, states_words
 
 if TYPE_CHECKING:
     from patchctl.commands.moves import Moved
-    from patchctl.commands.preflight import Swap
+    from patchctl.commands.preflight import Prospect, Swap
 
 _CHANGES = {
     BuildChange.UPGRADE: "an upgrade",
@@ -39,6 +40,16 @@ def swap_words(swap: Swap) -> str:
     if swap.change is BuildChange.SAME and swap.same_files is not False:
         return f"{swap.distribution} {swap.after}: a reinstallation of what is installed"
     return f"{swap.distribution} {swap.before} -> {swap.after}: {_CHANGES[swap.change]}"
+
+
+def closing_words(found: Prospect) -> tuple[str, ...]:
+    """Return what must be known of the commands at the end: whether they may be run as they are, and what follows."""
+    if not found.steps:
+        return ()
+    lost = ", ".join(found.ids(Protection.LOST))
+    first = [f"the commands are for when {lost} is ported, held or reverted; then preflight again: they change"]
+    first = first if lost else []
+    return (*first, *installing_words(found.steps), "restart your processes after the last of the commands, not before")
 
 
 def about(found: Forecast) -> tuple[str, ...]:
@@ -131,6 +142,7 @@ def _unmatched_words(_: Forecast, there: Assessment) -> Iterator[str]:
         yield "the change is in these files already"
     elif there.fit is Fit.APPLICABLE:
         yield "its diff would fit" + (f", {_distance(there)}" if largest_offset(there) is not None else "")
+        yield "read the code there, and widen the entry's versions, label or builds, or revert or hold it"
     else:
         yield f"its diff does not fit: {misfit(there) or there.reason}"
 

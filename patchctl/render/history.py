@@ -42,6 +42,7 @@ def _record(record: HistoryRecord) -> dict[str, Any]:
             for entry in record.entries
         ],
         "files": [file._asdict() for file in record.files],
+        "registries": [{"name": name, "revision": revision} for name, revision in record.registries],
         "omitted_files": record.omitted,
         "boot": None if moment is None else moment.boot,
         "boottime_ns": None if moment is None else moment.boottime_ns,
@@ -49,7 +50,7 @@ def _record(record: HistoryRecord) -> dict[str, Any]:
 
 
 def history_records(history: History) -> Iterator[tuple[str, ...]]:
-    """Return the fields of plain records: one for each transaction, one for each entry of it."""
+    """Return the fields of plain records: one for each transaction, one for each entry and each file of it."""
     for stored in history.records:
         record = stored.record
         yield (
@@ -61,6 +62,7 @@ def history_records(history: History) -> Iterator[tuple[str, ...]]:
             f"command={command_text(record)}",
             f"result={record.result}",
             f"files={len(record.files) + record.omitted}",
+            f"registries={_registries(record) or '-'}",
             f"reason={record.reason or '-'}",
         )
         for entry in record.entries:
@@ -70,6 +72,9 @@ def history_records(history: History) -> Iterator[tuple[str, ...]]:
             yield (entry.what, entry.id, f"transaction={record.transaction}", *fields)
             for line in proof_lines(entry.retirement) if entry.retirement is not None else ():
                 yield ("proof", entry.id, f"transaction={record.transaction}", line)
+        for file in record.files:
+            hashes = f"before={file.before or '-'}", f"after={file.after or '-'}"
+            yield ("file", file.path, f"transaction={record.transaction}", *hashes)
 
 
 def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
@@ -79,6 +84,8 @@ def history_lines(history: History) -> Iterator[tuple[str, str, int]]:
         style = "bold" if record.result == "committed" else "bold yellow"
         yield f"{record.at}  {command_text(record)}: {record.result}", style, 0
         yield f"by {who_text(record.author)} on {record.host or 'a host that is not recorded'}", "", 1
+        if record.registries:
+            yield f"registry: {_registries(record)}", "", 1
         for entry in record.entries:
             yield entry_text(entry), "", 1
             for line in proof_lines(entry.retirement) if entry.retirement is not None else ():
@@ -108,6 +115,10 @@ def who_text(author: HistoryAuthor) -> str:
         who += f", logged in as uid {author.login_uid}"
     # Only an environment variable says so.
     return who if author.sudo_uid is None else f"{who}, SUDO_UID claims {author.sudo_uid}"
+
+
+def _registries(record: HistoryRecord) -> str:
+    return ", ".join(f"{name} revision {revision}" for name, revision in record.registries)
 
 
 def command_text(record: HistoryRecord) -> str:

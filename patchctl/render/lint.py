@@ -33,7 +33,8 @@ def lint_json(found: LintReport) -> dict[str, Any]:
 def lint_records(found: LintReport) -> Iterator[tuple[str, ...]]:
     """Yield the fields of every record: one for each finding, its severity first, then one sum."""
     for graded in found.findings:
-        fields = graded.problem.code, _place(graded), graded.problem.key or "-", graded.problem.message
+        fields = [graded.problem.code, _place(graded), graded.problem.key or "-", graded.problem.message]
+        fields += [f"hint={graded.problem.hint}"] if graded.problem.hint else []
         if graded.grade is Grade.ERROR:
             yield "error", *fields
         else:

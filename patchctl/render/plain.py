@@ -16,6 +16,7 @@ from patchctl.patch import Patch
 from patchctl.render.departures import step_records
 from patchctl.render.document import concerns
 from patchctl.render.escape import visible
+from patchctl.render.spoken import record_with_options
 from patchctl.render.words import (
     avoidance,
     changed_mode,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def as_plain(report: Report) -> str:
     """Return the answer as lines, each ended by a newline."""
-    return "".join(line + "\n" for line in _lines(report))
+    return "".join(record_with_options(line, report.given) + "\n" for line in _lines(report))
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from patchctl.build import BuildChange
 from patchctl.commands.forecast import STUCK, Forecast, Protection, worst_fix
 from patchctl.evidence import FixStatus
+from patchctl.render.console import sentence
 from patchctl.render.departures import step_records
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.escape import visible
-from patchctl.render.forecasts import about, fixes_word, swap_words
+from patchctl.render.forecasts import about, closing_words, fixes_word, swap_words
 from patchctl.render.misfits import diff_name
 from patchctl.verdict import Assessment
 
@@ -90,6 +91,7 @@ def closing_records(found: Prospect) -> Iterator[tuple[str, ...]]:
             yield "diff", one.id, line
     for id_ in found.ids(Protection.LOST):
         yield "lost", id_, f"candidate={found.path}"
+    yield from (("note", words) for words in closing_words(found))
     yield from step_records(found.steps)
 
 
@@ -125,6 +127,8 @@ def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:
             _print(console, f"commands, in this order{first}:", style="bold")
         for command in found.steps:
             _copied(console, f"  {command}")
+        for words in closing_words(found):
+            _print(console, words)
         console.print()
         for there in stuck if found.detailed else ():
             _print(console, f"{there.id} there:", style="bold")
@@ -173,8 +177,8 @@ def _print_table(console: Console, found: Prospect) -> None:
     for one in found.forecasts:
         word, style = _FIRST[one.protection]
         _print(console, _row(word, one.id, one.fate.value, fixes_word(one)), style=_style(one, style))
-        for sentence in about(one):
-            _print(console, sentence, indent=_INDENT)
+        for words in about(one):
+            _print(console, words, indent=_INDENT)
     console.print()
 
 
@@ -203,7 +207,7 @@ def _print(console: Console, text: str, *, style: str = "", indent: int = 0) -> 
     from rich.padding import Padding
     from rich.text import Text
 
-    body = Text(visible(text), style=style, overflow="fold")
+    body = Text(sentence(console, text), style=style, overflow="fold")
     console.print(Padding(body, (0, 0, 0, indent)) if indent else body)
 
 

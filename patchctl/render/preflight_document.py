@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from patchctl.commands.forecast import Forecast, Protection, largest_offset, worst_fix
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import patch_json, problem_json, target_json
-from patchctl.render.forecasts import about
+from patchctl.render.forecasts import about, closing_words
 from patchctl.verdict import Assessment
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def prospect_json(found: Prospect) -> Json:
         "lost": list(found.ids(Protection.LOST)),
         "unknown": list(found.ids(Protection.UNKNOWN)),
         "steps": list(found.steps),
+        "step_notes": list(closing_words(found)),
         "notes": list(found.notes),
         "warnings": [problem_json(problem) for problem in found.warnings],
         "errors": [problem_json(problem) for problem in found.errors],

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from patchctl.errors import Problem
 from patchctl.model import Target
 from patchctl.render.escape import visible
+from patchctl.render.spoken import with_options
 
 _MANY = 8
 _COLOURS = {"error": "31", "warning": "33"}
 
 
-def problem_text(problem: Problem, *, label: str = "error", colour: bool = False, width: int | None = None) -> str:
+def problem_text(
+    problem: Problem,
+    *,
+    label: str = "error",
+    colour: bool = False,
+    width: int | None = None,
+    given: Sequence[str] = (),
+) -> str:
     """Return the problem as lines for stderr.
 
     Args:
@@ -18,11 +28,12 @@ def problem_text(problem: Problem, *, label: str = "error", colour: bool = False
         label: ``error`` or ``warning``.
         colour: tint the label.
         width: break lines at blanks for a terminal of so many columns; None: leave them whole.
+        given: options that the commands in it are to carry.
     """
     where = problem_place(problem)
-    text = f"{label}: {visible(where + ': ' if where else '')}{visible(problem.message)}"
+    text = f"{label}: {visible(where + ': ' if where else '')}{visible(with_options(problem.message, given))}"
     if problem.hint:
-        text += f"\n\nhint: {visible(problem.hint)}"
+        text += f"\n\nhint: {visible(with_options(problem.hint, given))}"
     if width is not None:
         text = wrapped(text, width)
     return f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m{text.removeprefix(label + ':')}" if colour else text

@@ -41,7 +41,7 @@ _STYLES = {
 
 def as_terminal(report: Report, *, colour: bool, width: int) -> str:
     """Return the answer laid out for a terminal of ``width`` columns, with ANSI colour when ``colour``."""
-    console = new_console(colour=colour, width=width)
+    console = new_console(colour=colour, width=width, given=report.given)
     _print_all(console, report)
     return printed(console)
 
@@ -164,7 +164,7 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: 
     head.append(f"{word:<8}", style=style)
     head.append(visible(found.id), style="bold")
     if brief:
-        head.append(visible(f"  {found.reason if found.need is Need.HELD else state}"))
+        head.append(visible(f"  {_brief_state(found, state)}"))
         console.print(head)
         return
     console.print(head)
@@ -181,6 +181,13 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: 
         from patchctl.render.explain import print_explanation
 
         print_explanation(console, found)
+
+
+def _brief_state(found: Assessment, state: str) -> str:
+    """What the diff would meet is beside the point where upstream has the change, or the operator decided."""
+    if found.need is Need.HELD:
+        return found.reason
+    return "fixed upstream" if found.need is Need.FIXED and found.case.receipt is None else state
 
 
 def _first_word(found: Assessment) -> tuple[str, str]:

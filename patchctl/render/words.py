@@ -21,6 +21,22 @@ FIX_WORDS = {
 """What the status of an upstream fix means to an operator."""
 
 
+_NOT_YET = (
+    "do not restart yet: what is set aside protects nothing until patchctl apply brings it back; "
+    "restart your processes after the last of these steps"
+)
+
+
+def installing_words(steps: Sequence[str]) -> tuple[str, ...]:
+    """Return what the installer's command among the steps does beside what it is there for; nothing without one."""
+    if any(" pip install " in f" {step} " and " --no-deps " not in step for step in steps):
+        return (
+            "the installer brings dependencies too: --no-deps keeps those that are there, such as a vendor's torch and "
+            "plugins",
+        )
+    return ()
+
+
 def changed_mode(edit: FileEdit) -> int | None:
     """Return the new permission bits of a file that stays and becomes executable, or ceases to be; else None."""
     if edit.mode is None or edit.before_mode is None or (edit.mode ^ edit.before_mode) & OWNER_EXECUTES == 0:
@@ -29,7 +45,9 @@ def changed_mode(edit: FileEdit) -> int | None:
 
 
 def restart_advice(report: Report) -> tuple[str, ...]:
-    """After files changed: the running processes still have the old code."""
+    """After files changed: the running processes still have the old code, for an upgrade rightly so."""
+    if report.change is not None and report.change.set_aside and report.steps:
+        return (_NOT_YET, *installing_words(report.steps))
     if report.change is None or report.change.state != "committed" or report.command == "doctor":
         return ()
     if not report.change.edits:

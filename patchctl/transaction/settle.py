@@ -38,8 +38,14 @@ class Recovery(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def settle(site: OpenSite, journal: Journal) -> Recovery:
+def settle(site: OpenSite, journal: Journal, *, leave: bool = False) -> Recovery:
     """Finish ``journal`` or roll it back.
+
+    Args:
+        site: opened and locked.
+        journal: what is unfinished.
+        leave: where it would be rolled back, touch no file of a distribution: an installer, or somebody, put others
+            there since. Only what is patchctl's own goes back, so that the ledger says what it said before.
 
     Raises:
         TransactionError: ``foreign-edit``, ``original-lost``, ``cannot-settle`` or ``cannot-clean``: nothing of what
@@ -49,7 +55,7 @@ def settle(site: OpenSite, journal: Journal) -> Recovery:
     _refuse_unknown_grafts(site, journal)
     committed = is_committed(site.root, journal)
     try:
-        notes = finish(site, journal) if committed else _roll_back(site, journal)
+        notes = finish(site, journal) if committed else _roll_back(site, journal, leave=leave)
     except OSError as error:
         raise TransactionError(
             "cannot-settle",
@@ -100,11 +106,17 @@ def finish(site: OpenSite, journal: Journal) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _roll_back(site: OpenSite, journal: Journal) -> tuple[str, ...]:
+def _roll_back(site: OpenSite, journal: Journal, *, leave: bool) -> tuple[str, ...]:
     notes: list[str] = []
+    if leave:
+        notes.append("its files were left as they are: patchctl status says what is in them now")
     if journal.stage is Stage.REPLACE:
         # All are judged before the first is touched: a foreign edit anywhere leaves everything to its owner.
-        undone = [index for index, edit in enumerate(journal.edits) if _must_go_back(site, journal, index, edit)]
+        undone = [
+            index
+            for index, edit in enumerate(journal.edits)
+            if (is_state(edit.path) or not leave) and _must_go_back(site, journal, index, edit)
+        ]
         for index in reversed(undone):
             site.checkpoint(f"rollback-restore:{index}")
             put_back(site, journal.transaction, index, journal.edits[index])
@@ -119,7 +131,8 @@ def _roll_back(site: OpenSite, journal: Journal) -> tuple[str, ...]:
     _drop_temps(site, journal)
     site.checkpoint("rollback-directories")
     for edit in journal.edits:
-        _remove_directories(site, edit.created)
+        if is_state(edit.path) or not leave:
+            _remove_directories(site, edit.created)
     site.checkpoint("rollback-journal")
     _drop_journal(site)
     site.checkpoint("rollback-undo")
@@ -169,10 +182,11 @@ def _link_must_go_back(edit: JournalEdit, live: str | None, link: str | None, *,
 
 def _foreign(edit: JournalEdit, what: str) -> TransactionError:
     kept = "" if edit.before is None else f" (kept in {object_path(edit.before)})"
+    hint = f"keep the edit elsewhere, put its original back{kept}, run: patchctl recover, then make the edit again"
     return TransactionError(
         "foreign-edit",
         f"{edit.path} was changed after an unfinished transaction wrote it: {what}; nothing was rolled back",
-        hint=f"keep the edit elsewhere, put its original back{kept}, run: patchctl recover, then make the edit again",
+        hint=f"{hint}; if another build was installed since: patchctl recover --leave-files",
         path=edit.path,
     )
 

@@ -38,9 +38,9 @@ class LockedSite:
 
     __slots__ = ("_site", "recovered")
 
-    def __init__(self, site: OpenSite) -> None:
+    def __init__(self, site: OpenSite, *, leave: bool = False) -> None:
         self._site = site
-        self.recovered = _settle_open_journal(site)
+        self.recovered = _settle_open_journal(site, leave=leave)
         sweep(site)
 
     def run(self, edits: Sequence[FileEdit], *, transaction: str | None = None, kept: Sequence[bytes] = ()) -> Commit:
@@ -105,6 +105,7 @@ def locked(
     pycache_prefix: str | None = None,
     checkpoint: Callable[[str], None] = no_checkpoint,
     grafts: Mapping[str, str] = MappingProxyType({}),
+    leave: bool = False,
 ) -> Iterator[LockedSite]:
     """Lock ``site``, make its state directory if need be, and settle an unfinished transaction first.
 
@@ -115,6 +116,7 @@ def locked(
         checkpoint: called with a step's name before the step, here and in every run; what it raises before a commit
             rolls that transaction back.
         grafts: top-level names of editable installs that may be edited -> the absolute directory that holds them.
+        leave: an unfinished transaction is given up and its files are left as they are; see :func:`settle.settle`.
 
     Raises:
         BusyError: another patchctl holds the lock.
@@ -132,7 +134,7 @@ def locked(
             checkpoint("lock")
             stack.enter_context(exclusive(ground.state, site, wait))
             with held_signals() as interruption:
-                held = LockedSite(ground)
+                held = LockedSite(ground, leave=leave)
                 found = "nothing was begun" if held.recovered is None else "the transaction that was open is settled"
                 interruption.raise_if_any(found)
         except OSError as error:
@@ -148,6 +150,7 @@ def recover(
     checkpoint: Callable[[str], None] = no_checkpoint,
     settled: Callable[[LockedSite], None] | None = None,
     grafts: Mapping[str, str] = MappingProxyType({}),
+    leave: bool = False,
 ) -> Recovery | None:
     """Settle an unfinished transaction and remove what a dead one left; None when there was no transaction.
 
@@ -156,15 +159,17 @@ def recover(
     """
     if not _has_leftovers(site):
         return None
-    with locked(site, wait=wait, pycache_prefix=pycache_prefix, checkpoint=checkpoint, grafts=grafts) as held:
+    with locked(
+        site, wait=wait, pycache_prefix=pycache_prefix, checkpoint=checkpoint, grafts=grafts, leave=leave
+    ) as held:
         if settled is not None:
             settled(held)
         return held.recovered
 
 
-def _settle_open_journal(site: OpenSite) -> Recovery | None:
+def _settle_open_journal(site: OpenSite, *, leave: bool = False) -> Recovery | None:
     journal = read_journal(site.root)
-    return None if journal is None else settle(site, journal)
+    return None if journal is None else settle(site, journal, leave=leave)
 
 
 def _has_leftovers(site: str) -> bool:
