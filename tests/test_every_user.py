@@ -41,6 +41,7 @@ READERS = [
     "preflight",
     "report",
     "advise",
+    "hits",
 ]
 WRITERS = ["apply", "revert", "hold", "unhold", "retire", "recover", "adopt", "restore"]
 VERBS: dict[str, list[str]] = {
@@ -51,6 +52,7 @@ VERBS: dict[str, list[str]] = {
     "unhold": ["unhold", "c-held"],
     "retire": ["retire", "a-low"],
     "preflight": ["preflight", "{wheel}"],
+    "hits": ["hits", "--all", __file__],
     "restore": ["restore", LOST, "--from", "{wheel}"],
 }
 NOTHING_DUE = {"recover", "adopt"}

@@ -58,7 +58,7 @@ def test_from_0_25_1_to_0_26_0(installed: Install, tmp_path: Path) -> None:
     given = (tmp_path / "extracted", installed("0.26.0").parents[2])
     others = [candidate(desk, path) for path in given]
     for one in (found, *others):
-        one["path"] = one["kind"] = one["target"] = one["steps"] = None
+        one["path"] = one["kind"] = one["target"] = one["steps"] = one["step_notes"] = None
     assert others == [found, found]
 
 

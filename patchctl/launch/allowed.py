@@ -67,9 +67,11 @@ def variable_problem(name: str, distributions: Sequence[str]) -> str | None:
 
 def given_problem(word: str) -> str | None:
     """Return why advice may not give an option; None: it may, or the word is none."""
-    option = word.partition("=")[0]
-    if _meant(word) & _OPENING or option in _OPENING:
+    option, *more = word.partition("=")[0].split() or [""]
+    if _meant(option) & _OPENING or option in _OPENING:
         return f"advice may not give {option}, which opens the service or holds a secret"
+    if option.startswith("-") and (more or not word.startswith(option)):
+        return f"{word!r} is two words: the service would be given them as one"
     return None
 
 

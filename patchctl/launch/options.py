@@ -143,7 +143,10 @@ class _Reader:
                 self.warnings.append(f"{name} takes no value: vLLM refuses {name}=...")
             return (_behind(word, behind),), 0
         if dotted:  # vLLM takes the next word whatever it is
-            return tuple(self.words[self.at + 1 : self.at + 2]), min(1, len(self.words) - self.at - 1)
+            value = tuple(self.words[self.at + 1 : self.at + 2])
+            if not value or looks_like_option(value[0].text):
+                self.warnings.append(f"{word.text} has no value" + (f" but {value[0].text}" if value else ""))
+            return value, len(value)
         if known.takes is Takes.NOTHING:
             return (), 0
         taken = len(following) if known.takes is Takes.SEVERAL else min(1, len(following))

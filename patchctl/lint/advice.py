@@ -52,7 +52,7 @@ def _options(patch: Patch) -> Iterator[Finding]:
     ]
     for place, word in places:
         option = word.partition("=")[0].partition(".")[0]
-        if option.startswith("--") and find_option(option.replace("_", "-")) is None:
+        if option.startswith("--") and option.split() == [option] and find_option(option.replace("_", "-")) is None:
             yield warning("unknown-option", f"vLLM 0.19.1 to 0.33.0 has no option {option}", place)
 
 
@@ -68,11 +68,7 @@ def _variables(avoid: Avoid, key: str, patch: Patch) -> Iterator[Finding]:
 def _arguments(avoid: Avoid, key: str) -> Iterator[Finding]:
     for index, word in enumerate(avoid.args):
         place = f"{key}.args[{index}]"
-        option = word.partition("=")[0]
-        if option.startswith("-") and any(character.isspace() for character in option):
-            message = f"{word!r} is two words: the service would be given them as one"
-            yield error("unsafe-advice", message, place, "write them as two")
-        problem = given_problem((word.split(maxsplit=1) or [word])[0])
+        problem = given_problem(word)
         if problem is not None:
             yield error("unsafe-advice", problem, place)
         yield from _plain(word, place)
