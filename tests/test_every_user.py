@@ -135,7 +135,8 @@ def test_c37_root_under_umask_077_does_as_always_and_locks_nobody_out(desk: Desk
         pytest.skip("only root can become another user")
     done = umask_077(desk, arguments_of(verb, desk))
     assert "Traceback" not in done.out + done.err
-    assert done.code in ({0, 1, 3} if verb == "ps" else {0, 1})  # somebody's process may be closed even to root
+    # Somebody's process may be closed even to root; no entry here has a signal to count.
+    assert done.code in ({0, 1, 3} if verb in {"ps", "hits"} else {0, 1})
     if verb in WRITERS:
         assert done.code == (1 if verb in REFUSED_ANYWHERE else 0), done.err
     closed = [
