@@ -61,7 +61,8 @@ class Desk:
     def _bare(self, text: str) -> str:
         registry = f" --registry {self.registry}" if self.registry is not None else ""
         said = re.compile(rf"(patchctl [a-z]+)(?: --site {re.escape(str(self.site))})?{re.escape(registry)}")
-        steps = re.compile(r'step\t| *"patchctl ')
+        # A banner and its JSON are pages: whoever reads them has no other words than these.
+        steps = re.compile(r'step\t|> | *"patchctl | *"text": ')
         return "".join(line if steps.match(line) else said.sub(r"\1", line) for line in re.split(r"(?<=\n)", text))
 
     def json(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _READING = ("status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight")
+_TELLING = ("lock", "report", "hits", "advise")
 _WRITING = ("apply", "revert", "hold", "unhold", "retire", "adopt", "restore", "recover")
-VERBS = (*_READING, *_WRITING)
+VERBS = (*_READING, *_TELLING, *_WRITING)
 """Every verb of the command line."""
 
 _WITHOUT_ENVIRONMENT = frozenset({"list", "show", "lint"})
