@@ -175,6 +175,7 @@ class TestOtherLaunches:
         assert found["avoidances"][0]["command"] is None
         assert "broken JSON" in found["avoidances"][0]["problem"]
         assert "--new-flag is no option" in str(done.document["warnings"])
+        assert "the value of --speculative-config is broken JSON" in str(done.document["warnings"])
 
 
 ENVIRONMENT = "VLLM_BATCH_INVARIANT=1"

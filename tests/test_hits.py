@@ -395,6 +395,19 @@ class TestShapes:
         assert "mean + 3 * sqrt(mean)" in screen
         assert "largest    +24 (placeholders 327 less embeddings 303" in screen
 
+    def test_a_single_line_is_called_one_line(self, registry: Path, tmp_path: Path) -> None:
+        log = write(tmp_path / "a.log", hit() + b"x" * 3_000_000 + b"\n")
+        command = ("hits", "--all", "--registry", str(registry), str(log))
+        screen = on_a_terminal(*command, "--no-color", columns=120).decode()
+        assert "embeddings 303 in 1 line, 303 to 303" in screen
+        assert "1 line is longer than 256 KiB: only its beginning was read" in screen
+        assert "long-lines=1" in patchctl(*command).out
+        write(log, hit() * 2 + (b"x" * 3_000_000 + b"\n") * 2)
+        screen = on_a_terminal(*command, "--no-color", columns=120).decode()
+        assert "embeddings 606 in 2 lines, 303 to 303" in screen
+        assert "2 lines are longer than 256 KiB: only their beginning was read" in screen
+        assert "long-lines=2" in patchctl(*command).out
+
     def test_an_output_file_is_replaced_whole_and_nothing_else_is(self, registry: Path, tmp_path: Path) -> None:
         log = write(tmp_path / "a.log", hit())
         out = write(tmp_path / "a.csv", b"old")

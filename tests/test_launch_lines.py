@@ -139,6 +139,11 @@ LINES = [
     Line("vllm serve m --brand-new=7 --port 80", options={"--port": "80"}, warned=("left as it is",)),
     Line("vllm serve m --enforce-eager=true", warned=("takes no value",)),
     Line("vllm serve m --port", warned=("--port has no value",)),
+    Line("vllm serve m --compilation-config '{\"mode\": 3,}'", warned=("--compilation-config is broken JSON",)),
+    Line("vllm serve m --lora-modules '{\"name\": ' a=b", warned=("--lora-modules is broken JSON",)),
+    Line("vllm serve m -cc.pass_config='{bad'", warned=("-cc.pass_config is broken JSON",)),
+    Line("vllm serve m --chat-template '{{ messages }}'", options={"--chat-template": "{{ messages }}"}),
+    Line("vllm serve m --chat-template '{% if a %}{% endif %}'"),
     Line("vllm serve m stray", warned=("'stray' belongs to no option",)),
     Line("vllm serve", model=None),
 ]
@@ -198,6 +203,8 @@ def test_there_are_at_least_25_lines() -> None:
         'vllm serve "m',
         "vllm serve m <<EOF\nx\nEOF",
         "vllm serve $((1+1))",
+        "vllm serve $'m'",
+        'vllm serve $"m"',
     ],
 )
 def test_what_would_run_another_command_or_does_not_end_is_refused(line: str) -> None:

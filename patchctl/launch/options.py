@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from patchctl.launch.json_text import read_object
 from patchctl.launch.table import Known, Takes, find_option
 from patchctl.launch.values import Item, Word
 
@@ -108,6 +109,8 @@ class _Reader:
             return attached
         values, taken = self._values(word, name, known, value if sign else None, dotted=bool(keys))
         self.at += 1 + taken
+        if any(_is_broken(it) for it in values):
+            self.warnings.append(f"the value of {spelled} is broken JSON: left as it is")
         return Item(
             words=(word, *(self.words[self.at - taken : self.at])),
             name=known.name if known is not None else name,
@@ -175,6 +178,14 @@ class _Reader:
         while end < len(self.words) and not looks_like_option(self.words[end].text):
             end += 1
         return tuple(self.words[self.at + 1 : end])
+
+
+def _is_broken(value: Word) -> bool:
+    """Return whether a value is meant for an object and is none; a template (``{{``, ``{%``) is not meant for one."""
+    text = value.text.lstrip()
+    if value.raw is not None or not text.startswith("{") or text.startswith(("{{", "{%", "{#")):
+        return False
+    return read_object(text) is None
 
 
 def _dashed(spelled: str) -> str:

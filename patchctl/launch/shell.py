@@ -156,11 +156,12 @@ class _Scanner:
             return
         following = self.line[self.at + 1 : self.at + 2]
         if self.line[self.at] == "$" and (
-            not following or following in ' \t\n"=/.,:%' or (quoted and following == "'")
+            # Unquoted, $'...' and $"..." are other quotes, and not in every shell.
+            not following or following in " \t\n=/.,:%" or (quoted and following in "'\"")
         ):
             self._add("$", self.at + 1)
             return
-        message = "the line puts in what another command or a computation gives ($(...), `...`, ${...})"
+        message = "the line puts in what another command or a computation gives ($(...), `...`, ${...}, $'...')"
         raise ShellError(
             "shell-substitution", message, hint="write the words out, or name the running process with --pid"
         )

@@ -14,7 +14,9 @@ def hits_records(found: Incidence) -> Iterator[tuple[str, ...]]:
     counted = found.counted
     source = "given" if found.given_requests is not None else "access-lines"
     total = "-" if found.requests is None else str(found.requests)
-    yield "logs", f"count={len(found.logs)}", f"bytes={counted.size}", f"clock={counted.clock}", f"scope={found.scope}"
+    long = (f"long-lines={counted.long_lines}",) if counted.long_lines else ()
+    logs = f"count={len(found.logs)}", f"bytes={counted.size}", f"clock={counted.clock}", f"scope={found.scope}"
+    yield "logs", *logs, *long
     yield "requests", f"total={total}", f"source={source}"
     for name, count in counted.requests:
         yield "requests", f"count={count}", f"instance={name}"

@@ -10,6 +10,7 @@ from patchctl.render.hits.words import (
     days_of,
     hits_text,
     hour_text,
+    lines_text,
     mismatch_text,
     passed_text,
     ranks_text,
@@ -46,7 +47,7 @@ def _entry(count: EntryCount, found: Incidence) -> Iterator[tuple[str, str, int]
     if count.lines:
         yield from _facts(count, found)
     for reason, lines in count.passed_over:
-        yield f"not counted  {lines:,} line{'' if lines == 1 else 's'} {passed_text(reason)}", "dim", 1
+        yield f"not counted  {lines_text(lines)} {passed_text(reason)}", "dim", 1
     yield "", "", 0
 
 
@@ -61,7 +62,7 @@ def _facts(count: EntryCount, found: Incidence) -> Iterator[tuple[str, str, int]
         yield f"{count.kind_group or 'kind':<10} {', '.join(f'{kind} {lines:,}' for kind, lines in count.kinds)}", "", 1
     for group, number in count.numbers:
         yield (
-            f"sum        {group} {number.total:,} in {number.lines:,} lines, {number.least:,} to {number.most:,}",
+            f"sum        {group} {number.total:,} in {lines_text(number.lines)}, {number.least:,} to {number.most:,}",
             "",
             1,
         )

@@ -118,9 +118,15 @@ def remarks(found: Incidence) -> Iterator[str]:
     if any(entry.spikes for entry in counted.entries):
         yield "a spike is an hour of at least 5 lines with more than mean + 3 * sqrt(mean) of the other hours"
     if counted.long_lines:
-        yield f"{counted.long_lines:,} lines are longer than 256 KiB: only their beginning was read"
+        are, their = ("is", "its") if counted.long_lines == 1 else ("are", "their")
+        yield f"{lines_text(counted.long_lines)} {are} longer than 256 KiB: only {their} beginning was read"
     if found.scope == "registry":
         yield "every entry of the registry that has a signal was counted, applied or not"
+
+
+def lines_text(lines: int) -> str:
+    """Return a number of lines in words."""
+    return f"{lines:,} line{'' if lines == 1 else 's'}"
 
 
 def passed_text(reason: str) -> str:
