@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -203,13 +204,24 @@ def test_there_are_at_least_25_lines() -> None:
         'vllm serve "m',
         "vllm serve m <<EOF\nx\nEOF",
         "vllm serve $((1+1))",
-        "vllm serve $'m'",
+        "vllm serve $'m",
+        "vllm serve $'m\\q'",
         'vllm serve $"m"',
     ],
 )
 def test_what_would_run_another_command_or_does_not_end_is_refused(line: str) -> None:
     with pytest.raises(ShellError):
         launches_in(line)
+
+
+def test_a_word_with_line_ends_is_printed_on_one_line_and_read_again() -> None:
+    text = '{"method": "dspark",\n\t"it\'s": "a\\\\b"}\x07'
+    word = Word(text)
+    assert word.printed == """$'{"method": "dspark",\\n\\t"it\\'s": "a\\\\\\\\b"}\\x07'"""
+    (found,) = launches_in(f"vllm serve m --speculative-config {word.printed}")
+    assert found.items[-1].words[-1] == word
+    shown = subprocess.run(["bash", "-c", f"printf %s {word.printed}"], capture_output=True, text=True, check=True)
+    assert shown.stdout == text
 
 
 @pytest.mark.parametrize("line", ["ls -l", "vllm bench serve m", "echo vllm; serve m", "pip install vllm", ""])
@@ -275,7 +287,8 @@ def test_any_words_are_read_and_printed_back_unchanged(arguments: list[str]) -> 
     words = ["vllm", "serve", *arguments]
     (launch,) = launches_of(Command(words=plain(words)))
     assert [word.text for word in launch.words] == words
-    assert shlex.split(launch.line()) == words
+    if not any(character < " " or character == "\x7f" for word in words for character in word):
+        assert shlex.split(launch.line()) == words  # which knows no $'...'
     (again,) = launches_in(launch.line())
     assert [(word.text, word.raw) for word in again.words] == [(word, None) for word in words]
     assert again.items == launch.items

@@ -7,6 +7,7 @@ on the way is refused: nobody can say what comes of it, and it must not be print
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.errors import PatchctlError
@@ -21,6 +22,9 @@ _PLAIN = re.compile(r"[^\s'\"\\$`;&|<>()#*?\[\]{}~]+")
 _VARIABLE = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[@*0-9#?]|\{[A-Za-z_@*0-9][A-Za-z0-9_@*\[\]]*(?::?[-=+][\w./:@%+,-]*)?\})"
 )
+_ESCAPED_QUOTE = re.compile(r"\$'((?:[^'\\]|\\[ntr\\']|\\x[0-9a-fA-F]{2})*)'")
+_ESCAPE = re.compile(r"\\([ntr\\']|x[0-9a-fA-F]{2})")
+_CHARACTERS = MappingProxyType({"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'"})
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "fi", "done"})
 
 
@@ -155,16 +159,29 @@ class _Scanner:
             self._mark(found[0])
             return
         following = self.line[self.at + 1 : self.at + 2]
+        if not quoted and self.line.startswith("$'", self.at):
+            self._escaped()
+            return
         if self.line[self.at] == "$" and (
-            # Unquoted, $'...' and $"..." are other quotes, and not in every shell.
+            # Unquoted, $"..." is another quote, and not in every shell.
             not following or following in " \t\n=/.,:%" or (quoted and following in "'\"")
         ):
             self._add("$", self.at + 1)
             return
-        message = "the line puts in what another command or a computation gives ($(...), `...`, ${...}, $'...')"
+        message = "the line puts in what another command or a computation gives ($(...), `...`, ${...})"
         raise ShellError(
             "shell-substitution", message, hint="write the words out, or name the running process with --pid"
         )
+
+    def _escaped(self) -> None:
+        """Read ``$'...'``: a quote in which a backslash gives a character that is hard to write."""
+        found = _ESCAPED_QUOTE.match(self.line, self.at)
+        if found is None:
+            raise ShellError(
+                "shell-quote", "a quote ($') is opened and never closed, or has an escape that is not read"
+            )
+        text = _ESCAPE.sub(lambda it: _CHARACTERS.get(it[1]) or chr(int(it[1][1:], 16)), found[1])
+        self._add(text, found.end())
 
     def _redirect(self, operator: str, end: int) -> None:
         """Leave a redirection out, with the word behind it."""

@@ -14,6 +14,16 @@ _GIVERS = frozenset({"env", "sudo", "doas"})
 """Wrappers that take assignments behind their own options."""
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPES = MappingProxyType({"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"})
+
+
+def _escaped(text: str) -> str:
+    """Quote a text with line ends or other control characters (POSIX.1-2024, "Dollar-Single-Quotes")."""
+    written = (_ESCAPES.get(it) or (f"\\x{ord(it):02x}" if _CONTROL.match(it) else it) for it in text)
+    return f"$'{''.join(written)}'"
+
+
 class Word(NamedTuple):
     """One word of a command.
 
@@ -27,8 +37,10 @@ class Word(NamedTuple):
 
     @property
     def printed(self) -> str:
-        """The word as it is pasted into a shell."""
-        return shlex.quote(self.text) if self.raw is None else self.raw
+        """The word as it is pasted into a shell: on one line, whatever is in it."""
+        if self.raw is not None:
+            return self.raw
+        return _escaped(self.text) if _CONTROL.search(self.text) else shlex.quote(self.text)
 
 
 class Item(NamedTuple):
