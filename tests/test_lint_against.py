@@ -153,7 +153,7 @@ class TestRightClaims:
         ]
 
     def test_of_an_advisory_are_its_fixes_alone(self, registry: Path, trees: Trees) -> None:
-        entry(registry, diff=None, kind="advisory", avoid=[{"args": ["--x"]}], signal=SIGNAL)
+        entry(registry, diff=None, kind="advisory", avoid=[{"args": ["--enforce-eager"]}], signal=SIGNAL)
         done = against(registry, trees("2.0", REWRITTEN), trees("3.0", FIXED))
         assert found(done) == []
         assert [cell[2] for cell in cells(done)] == [None, None]
