@@ -48,7 +48,7 @@ trust-request-chat-template trust-request-mm-kwargs use-fp64-gumbel use-replayss
 
 _VALUES = """
 additional-config all2all-backend allowed-headers allowed-local-media-path allowed-methods allowed-origins
-anthropic-disabled-thinking-effort api-server-count attention-backend attention-config aux-output-config block-size
+api-server-count attention-backend attention-config aux-output-config block-size
 chat-template chat-template-content-format code-revision cohere-format compilation-config config config-format
 convert cp-kv-cache-interleave-size cpu-distributed-timeout-seconds cpu-offload-gb custom-histogram-buckets
 data-parallel-address data-parallel-backend data-parallel-rank data-parallel-rpc-port data-parallel-size
@@ -95,6 +95,9 @@ kv-cache-dtype-skip-layers logits-processors lora-modules lora-target-modules nu
 offload-params served-model-name sleep-preserve-parameter-names
 """
 """Options that take every word up to the next option."""
+
+PER_MAKER = ("-disabled-thinking-effort",)
+"""Endings of options with one value that begin with the name of a model's maker."""
 
 _MAYBE = "hf-token"
 """The one whose value may be left out."""
@@ -164,6 +167,8 @@ def find_option(spelled: str) -> Known | None:
     known = every.get(spelled)
     if known is not None or not spelled.startswith("--") or spelled == "--":
         return known
+    if spelled.endswith(PER_MAKER):
+        return Known(name=spelled, takes=Takes.ONE)
     meant = [found for name, found in every.items() if name.startswith(spelled)]
     return meant[0] if len({(it.name, it.negated) for it in meant}) == 1 else None
 
@@ -189,5 +194,5 @@ def _every_spelling() -> dict[str, Known]:
 
 
 def every_option() -> frozenset[str]:
-    """Return the long names of all options, with their dashes."""
+    """Return the long names of all options, with their dashes, but for those of :data:`PER_MAKER`."""
     return frozenset(known.name for known in _every_spelling().values())
