@@ -183,7 +183,8 @@ class TestWriting:
         assert (bench.run("lock", "--output", str(inside)).code, inside.exists()) == (2, False)
         os.mkfifo(tmp_path / "pipe")
         assert bench.run("lock", "--output", str(tmp_path / "pipe")).code == 3
-        assert bench.run("lock", "--output", str(tmp_path / "nowhere" / "x.lock")).code == 3
+        nowhere = bench.run("lock", "--output", str(tmp_path / "nowhere" / "x.lock"), "--json")
+        assert (nowhere.code, codes(nowhere)) == (3, ["lock-not-written"])
 
     def test_a_link_stays_and_the_mode_too(self, bench: Bench, tmp_path: Path) -> None:
         real, link = tmp_path / "real.lock", tmp_path / "patchctl.lock"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 
-from patchctl.errors import LockFileError, UsageError
+from patchctl.errors import LockFileError, PatchctlError, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
+from patchctl.publishing import put_whole
 
 DEFAULT = "patchctl.lock"
 """In the working directory."""
@@ -17,8 +17,6 @@ _LARGEST = (256 << 10) + 1
 """Bytes: one more than a document may have."""
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_PERMISSIONS = 0o777
 
 
 def read_lock(path: str) -> Lock:
@@ -44,7 +42,7 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
 
     Args:
         path: absolute, or relative to the working directory; a link there is followed.
-        data: the whole file.
+        data: the whole file, in UTF-8.
         site: the environment's site directory (absolute), below which nothing but a transaction writes.
 
     Raises:
@@ -61,11 +59,10 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
         hint = "name another file with --output, or move this one away"
         raise UsageError("not-a-lock-file", f"{path} is another file: it is not overwritten", hint=hint)
     try:
-        _replace(place, data)
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}"
-        raise LockFileError("lock-not-written", message, hint="name another place with --output", path=path) from error
-    return True
+        return put_whole(str(place), data.decode(), site=site)
+    except PatchctlError as error:
+        hint = error.problem.hint or "name another place with --output"
+        raise LockFileError("lock-not-written", error.problem.message, hint=hint, path=path) from error
 
 
 def _read(path: str) -> bytes | None:
@@ -89,20 +86,3 @@ def _read(path: str) -> bytes | None:
 
 def _unreadable(path: str, why: str) -> LockFileError:
     return LockFileError("unreadable-lock-file", f"{path} cannot be used as a lock file: {why}", path=path)
-
-
-def _replace(place: Path, data: bytes) -> None:
-    waiting = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-    fd = os.open(waiting, _NEW, 0o666)
-    try:
-        with os.fdopen(fd, "wb") as stream:
-            with suppress(FileNotFoundError):
-                os.fchmod(fd, place.stat().st_mode & _PERMISSIONS)
-            stream.write(data)
-            stream.flush()
-            os.fsync(fd)
-        waiting.replace(place)
-    except BaseException:
-        with suppress(OSError):
-            waiting.unlink()
-        raise
