@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.attacks import Tried, table
 from tests.environments import install_wheel, make_environment, site_of
 from tests.wheels import WheelUnavailableError, relabelled, slim_wheel
 
 LONG = bool(os.environ.get("LONG_TESTS"))
+
+TRIED = pytest.StashKey[list[Tried]]()
+"""What became of the tests that perform an attack of ``docs/attacks.md``."""
 
 TABLES = pytest.StashKey[list[str]]()
 """Lines that tests want to be seen at the end of a run, whatever became of the tests."""
@@ -35,14 +39,30 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return (yield from _skip_without_wheel())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember what became of an attack."""
+    report = yield
+    if report.when == "call" or not report.passed:
+        reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else None
+        for mark in item.iter_markers("attack"):
+            tried = Tried(attack=mark.args[0], test=item.nodeid, outcome=report.outcome, reason=reason)
+            item.config.stash.setdefault(TRIED, []).append(tried)
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the tables of the run, and which scenarios ran and which were skipped and why.
+    """Print the tables of the run, what became of each attack, and which scenarios ran and which were skipped and why.
 
     Output of passed tests is not shown, and a log without them proves nothing.
     """
     reports = [report for kind in terminalreporter.stats.values() for report in kind]
     scenarios = scenario_lines(report for report in reports if isinstance(report, pytest.TestReport))
-    for title, lines in (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios))):
+    attacks = table(config.stash.get(TRIED, []))
+    told = (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios)), ("attacks", list(attacks)))
+    for title, lines in told:
         if lines:
             terminalreporter.section(title)
             for line in lines:
