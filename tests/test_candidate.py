@@ -143,7 +143,7 @@ def test_a_wheel_of_another_distribution_is_refused(tmp_path: Path) -> None:
     [
         (b"Version: 0.25.1", b"Version: 0.26.0", "its METADATA says version 0.26.0"),
         (b"Name: vllm", b"Name: torch", "its METADATA names torch"),
-        (b"Name: vllm", b"Nome: vllm", "its METADATA gives no name or no version"),
+        (b"Name: vllm", b"Nome: vllm", "its METADATA gives no Name"),
         (b"Wheel-Version: 1.0", b"Wheel-Version: 2.0", "its format is 2.0, and installers know 1"),
         (b"Wheel-Version: 1.0", b"Wheel: 1.0", "its WHEEL gives no Wheel-Version"),
     ],

@@ -19,16 +19,22 @@ _LONGEST_NUMBER = 19
 _DIGEST_BYTES = MappingProxyType({"sha256": 32, "sha384": 48, "sha512": 64})
 
 
-def parse_record(data: bytes) -> dict[str, str | None] | None:
+def parse_record(data: bytes, *, strict: bool = False) -> dict[str, str | None] | None:
     """Return path -> hash (``sha256=<urlsafe base64>``, None without one) of RECORD's rows; None: it is damaged.
 
     A damaged RECORD is no oracle at all: half of its rows would make half of the files look foreign.
+
+    Args:
+        data: RECORD.
+        strict: bytes that are no UTF-8, and two rows for a path that disagree, damage it too.
     """
-    text = io.StringIO(data.decode("utf-8", "surrogateescape"), newline="")
     try:
-        return {row[0]: (row[1] or None) if len(row) > 1 else None for row in csv.reader(text, strict=True) if row}
-    except csv.Error:
+        text = io.StringIO(data.decode("utf-8", "strict" if strict else "surrogateescape"), newline="")
+        pairs = [(row[0], (row[1] or None) if len(row) > 1 else None) for row in csv.reader(text, strict=True) if row]
+    except (csv.Error, UnicodeDecodeError):
         return None
+    found = dict(pairs)
+    return None if strict and any(found[path] != digest for path, digest in pairs) else found
 
 
 def parse_rows(data: bytes) -> tuple[Listed, ...] | None:

@@ -20,8 +20,13 @@ from patchctl.target.searching import LARGEST_SEARCHED, Definers, is_listed_belo
 from patchctl.target.wheel.archive import Archive, opened_wheel
 
 _HINT = "take the file as its index gives it: pip download --no-deps DISTRIBUTION==VERSION"
-_MAJOR = b"1"
-_PARTS = 2
+LARGEST_NOTE = 4 << 20
+"""Bytes of METADATA and WHEEL, whose headers are read with the email package."""
+
+_MAJOR = "1"
+_DIGITS = "0123456789"
+_PARTS, _TAGS = 2, 3
+_OLD_FORMS = (".egg-info", ".egg-link", ".egg")
 
 
 class WheelTree:
@@ -143,35 +148,66 @@ def _distribution(archive: Archive) -> Distribution:
 
 def _identity(archive: Archive) -> tuple[str, str]:
     """Name and version, which a wheel says three times: in its file name, its dist-info's name and METADATA."""
-    for needed in ("METADATA", "WHEEL"):
-        if f"{archive.info}/{needed}" not in archive.members:
-            raise _refused(archive, f"it has no {needed}")
     _check_format(archive)
-    name, build = parse_headers(archive.bytes(f"{archive.info}/METADATA"))
-    if not name or not build:
-        raise _refused(archive, "its METADATA gives no name or no version")
+    name, build = _stated(archive, "METADATA", "Name"), _stated(archive, "METADATA", "Version")
+    if parse_headers(archive.bytes(f"{archive.info}/METADATA")) != (name, build):
+        raise _refused(archive, "its METADATA can be read in two ways")
     file = archive.path.rpartition("/")[2]
-    spelt = file.removesuffix(".whl").split("-")
+    spelt = _file_words(archive, file)
     inside = archive.info.removesuffix(".dist-info").split("-")
+    if len(inside) != _PARTS:
+        raise _refused(archive, f"{archive.info} is not NAME-VERSION.dist-info")
     for words, where in ((spelt, f"the file's name {file}"), (inside, f"the directory {archive.info}")):
-        if len(words) < _PARTS or normal_name(words[0]) != normal_name(name):
+        if normal_name(words[0]) != normal_name(name):
             raise _refused(archive, f"its METADATA names {name}, {where} does not")
         # How a version is spelt in names: the wheel specification, "Escaping and Unicode".
         if _spelt(words[1]) != _spelt(build):
             raise _refused(archive, f"its METADATA says version {build}, {where} {words[1]}")
+    _refuse_second(archive, normal_name(name))
     return normal_name(name), build
 
 
+def _file_words(archive: Archive, file: str) -> list[str]:
+    """The parts of ``NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl``; whether the last three fit is not asked."""
+    words = file.removesuffix(".whl").split("-")
+    build = words[2:-_TAGS]
+    if len(words) < _PARTS + _TAGS or len(build) > 1 or not all(words) or any(it[0] not in _DIGITS for it in build):
+        raise _refused(archive, f"{file} is no name of a wheel")
+    return words
+
+
+def _refuse_second(archive: Archive, name: str) -> None:
+    """Metadata of an older form, which would make a second distribution of the same name beside this one."""
+    for top in {place.partition("/")[0] for place in archive.places}:
+        stem = top.rpartition(".")[0].partition("-")[0]
+        if top.endswith(_OLD_FORMS) and normal_name(stem) == name:
+            raise _refused(archive, f"{top} would be the metadata of a second {name}")
+
+
+def _stated(archive: Archive, file: str, key: str) -> str:
+    """The one value of a header in a file of dist-info, read as pip reads it."""
+    from email.parser import Parser
+
+    member = f"{archive.info}/{file}"
+    if member not in archive.members:
+        raise _refused(archive, f"it has no {file}")
+    if archive.members[member].file_size > LARGEST_NOTE:
+        raise _refused(archive, f"its {file} is larger than {LARGEST_NOTE} bytes")
+    try:
+        text = archive.bytes(member).decode()
+    except UnicodeDecodeError:
+        raise _refused(archive, f"its {file} is no UTF-8") from None
+    values = Parser().parsestr(text, headersonly=True).get_all(key, [])
+    if len(values) != 1 or not values[0].strip():
+        raise _refused(archive, f"its {file} gives {'no' if not values else 'not one'} {key}")
+    return str(values[0]).strip()
+
+
 def _check_format(archive: Archive) -> None:
-    for line in archive.bytes(f"{archive.info}/WHEEL").split(b"\n"):
-        key, _, value = line.partition(b":")
-        if key.strip().lower() == b"wheel-version":
-            if value.strip().partition(b".")[0] != _MAJOR:
-                raise _refused(
-                    archive, f"its format is {value.strip().decode('ascii', 'replace')}, and installers know 1"
-                )
-            return
-    raise _refused(archive, "its WHEEL gives no Wheel-Version")
+    version = _stated(archive, "WHEEL", "Wheel-Version")
+    numbers = version.split(".")
+    if numbers[0] != _MAJOR or not all(number.isascii() and number.isdigit() for number in numbers):
+        raise _refused(archive, f"its format is {version}, and installers know 1")
 
 
 def _spelt(version: str) -> str:
