@@ -15,19 +15,24 @@ OPTIONS = ("--no-deps", "--no-index", "--no-compile", "--no-cache-dir", "--ignor
 _DRIVER = """
 import json, os, sys
 from pip._internal.cli.main import main
-import pip._internal.commands.install, pip._internal.operations.install.wheel, pip._internal.resolution.resolvelib.resolver
-for line in sys.stdin:
-    wheel, target, log, options = json.loads(line)
+
+def install(wheel, target, log, options):
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1), os.dup2(out, 2)
+    return main(["install", *options, "--target", target, wheel])
+
+answers = os.fdopen(os.dup(1), "w")
+first, *jobs = map(json.loads, sys.stdin)
+print(install(*first), file=answers, flush=True)  # what it imported here, the children need not
+for job in jobs:
     child = os.fork()
     if not child:
         code = 70
         try:
-            out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(out, 1), os.dup2(out, 2)
-            code = main(["install", *options, "--target", target, wheel])
+            code = install(*job)
         finally:
             os._exit(code)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
 """
 
 
@@ -56,6 +61,7 @@ def pip_trees(wheels: Sequence[Path], scratch: Path, *, deadline: float = 120) -
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(scratch),
+            "TMPDIR": str(scratch),
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PYTHONWARNINGS": "ignore",

@@ -22,6 +22,12 @@ FILE_NAME = f"{STEM}-py3-none-any.whl"
 ONE = "vllm/one.py"
 METADATA = f"Metadata-Version: 2.1\nName: vllm\nVersion: {BUILD}\n".encode()
 WHEEL = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+NOTES = [
+    record_row(f"{INFO}/METADATA", METADATA),
+    record_row(f"{INFO}/WHEEL", WHEEL),
+    (f"{INFO}/RECORD", "", ""),
+]
+"""RECORD's rows of dist-info."""
 
 Rows = Sequence[tuple[str, str, str]]
 
@@ -85,7 +91,7 @@ def packed(
 
 def with_row(path: str, digest: str, size: str = "") -> bytes:
     """Return a wheel of one file whose row in RECORD is this one."""
-    return packed([member(ONE, b"one = 1\n")], rows=[(path, digest, size), (f"{INFO}/RECORD", "", "")])
+    return packed([member(ONE, b"one = 1\n")], rows=[(path, digest, size), *NOTES])
 
 
 def digest(data: bytes, algorithm: str = "sha256") -> str:
@@ -300,10 +306,10 @@ def _hidden() -> bytes:
 def recorded() -> list[Trick]:
     """A RECORD that is not true. pip asks it for nothing, so that refusing is all there is to do."""
     right = record_row(ONE, b"one = 1\n")
-    last = (f"{INFO}/RECORD", "", "")
+    last = NOTES[-1]
 
     def rows(*some: tuple[str, str, str]) -> bytes:
-        return packed([member(ONE, b"one = 1\n")], rows=some)
+        return packed([member(ONE, b"one = 1\n")], rows=[*some, *NOTES[:-1]])
 
     return [
         Trick("no row", rows(last), refused=WRONG),

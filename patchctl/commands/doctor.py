@@ -33,6 +33,7 @@ from patchctl.commands.selection import select
 from patchctl.errors import Outcome, PatchctlError, Problem, TargetError
 from patchctl.model import Target
 from patchctl.registry import Registry
+from patchctl.target.brought import refuse_brought_state
 from patchctl.target.catalogue import Shelf, list_distributions
 from patchctl.target.finding import find_environment
 from patchctl.target.ground import Ground, ground_of, umask
@@ -91,6 +92,7 @@ def doctor(
     if gc or clean:
         for site in environment.sites:
             refuse_untrusted(site)
+            refuse_brought_state(site)
             room = _room(site, environment, registry)
             planned = plan_cleaning(site, room.state, room.directories, clean=clean, collect=gc)
             if planned.anything and not dry_run:

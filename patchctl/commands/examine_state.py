@@ -13,6 +13,7 @@ from patchctl.ledger import STATE_DIR, is_stored, read_ledger
 from patchctl.ledger.named import named_hashes
 from patchctl.model import FileFact, LedgerState, sha256_hex
 from patchctl.model.layout import LAYOUT
+from patchctl.target.brought import refuse_brought_state
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, closed_to_others, owner_of, stand
 from patchctl.target.holdings import normal_name
@@ -64,6 +65,7 @@ def read_state(site: str) -> State:
     ledger, readable, journal = LedgerState(), True, False
     exists = os.path.lexists(f"{site}/{STATE_DIR}")
     try:
+        refuse_brought_state(site)
         ledger = read_ledger(site)
         words = f"format {LAYOUT.decode()}" if exists else "none"
     except PatchctlError as error:

@@ -16,7 +16,7 @@ from patchctl.errors import PatchctlError, TargetError
 from patchctl.ledger import read_ledger
 from patchctl.model import LedgerState, Snapshot, Target
 from patchctl.registry import Registry, bundled_registry, load_registry
-from patchctl.target import SiteTree, find_target, site_directories
+from patchctl.target import SiteTree, find_target, refuse_brought_state, site_directories
 from patchctl.transaction import JournalState, journal_state
 from patchctl.verdict import SiteFacts
 
@@ -147,12 +147,16 @@ def unfinished_site(place: Place) -> tuple[Target, JournalState] | None:
 
     It is looked for before anything else: neither a broken registry nor a distribution that is gone may keep it from
     being seen and settled.
+
+    Raises:
+        TargetError: a wheel brought the state of one of the sites.
     """
     try:
         sites = site_directories(site=place.site, python=place.python, environ=place.environ, named_by=place.origin)
     except TargetError:
         return None  # said by whoever needs the environment
     for target in sites:
+        refuse_brought_state(target.site)
         journal = journal_state(target.site)
         if journal is not None:
             return target, journal

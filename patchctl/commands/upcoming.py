@@ -16,7 +16,15 @@ from patchctl.commands.scene import recorded_distributions
 from patchctl.errors import TargetError, TransactionError
 from patchctl.ledger import read_ledger
 from patchctl.model import LedgerState, Receipt, SetAside
-from patchctl.target import CandidateKind, OpenCandidate, OverlaidTree, SiteTree, Tree, opened_candidate
+from patchctl.target import (
+    CandidateKind,
+    OpenCandidate,
+    OverlaidTree,
+    SiteTree,
+    Tree,
+    opened_candidate,
+    refuse_brought_state,
+)
 from patchctl.transaction import journal_state
 from patchctl.verdict import Action, Assessment, Need, Verdict
 
@@ -95,6 +103,7 @@ def _receipts(scene: Scene) -> tuple[Receipt, ...]:
 
 
 def _own_ledger(site: str) -> LedgerState:
+    refuse_brought_state(site)
     journal = journal_state(site)
     if journal is not None:
         message = f"transaction {journal.transaction} is unfinished in {site}: nothing can be said of its files"

@@ -5,11 +5,12 @@ Everything is read statically: no interpreter is started, nothing of the environ
 distributions (``record`` their RECORD, ``conda`` what conda lists where there is none, ``redirects`` where the modules
 of an editable install are), ``snapshot`` reads the files that patches name, ``searching`` looks for names
 that moved, ``wheel`` reads a wheel that need not be installed, ``tree`` is what site and wheel have in common,
-``candidate`` opens what an upgrade would install, and ``overlay`` is what a site will be after it.
+``candidate`` opens what an upgrade would install, ``brought`` tells a state that came with a wheel, and ``overlay`` is what a site will be after it.
 
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """
 
+from patchctl.target.brought import refuse_brought_state
 from patchctl.target.candidate import CandidateKind, OpenCandidate, opened_candidate
 from patchctl.target.finding import editable_grafts, find_target, site_directories
 from patchctl.target.overlay import OverlaidTree
@@ -33,6 +34,7 @@ __all__ = [
     "path_below",
     "read_snapshot",
     "read_wheel_files",
+    "refuse_brought_state",
     "search_names",
     "site_directories",
     "top_levels",

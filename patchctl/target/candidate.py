@@ -121,10 +121,9 @@ def _listed(path: str) -> list[str]:
 
 def _refuse_spread(path: str) -> None:
     """An archive's ``.data`` directory is put elsewhere by an installer: as it lies here, files are missing."""
-    entries = set(_listed(path))
-    for entry in sorted(entries):
-        stem = entry.removesuffix(".data")
-        if stem == entry or f"{stem}.dist-info" not in entries:
+    for entry in sorted(_listed(path)):
+        # Installers spread any directory of such a name, whatever stands before the ending.
+        if not entry.endswith(".data") or not os.path.isdir(f"{path}/{entry}"):
             continue
         if _SPREAD & set(_listed(f"{path}/{entry}")):
             message = f"{path} is refused: what lies in {entry} would be installed elsewhere"
