@@ -81,10 +81,9 @@ def _tree(root: Path) -> dict[str, tuple[bytes, bool]]:
     found = {}
     for directory, _, names in os.walk(os.fsencode(root)):
         for name in names:
-            path = os.path.join(directory, name)
+            path = directory + b"/" + name
             status = os.lstat(path)
             assert stat.S_ISREG(status.st_mode), path
-            with open(path, "rb") as stream:
-                at = os.path.relpath(path, os.fsencode(root))
-                found[os.fsdecode(at)] = (stream.read(), bool(status.st_mode & 0o100))
+            at = os.fsdecode(os.path.relpath(path, os.fsencode(root)))
+            found[at] = (Path(os.fsdecode(path)).read_bytes(), bool(status.st_mode & 0o100))
     return found

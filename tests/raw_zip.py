@@ -43,8 +43,8 @@ class Entry(NamedTuple):
     flags: int = 0
     utf8: bool = True
     extra: bytes = b""
-    local: Mapping[str, int | bytes] = {}  # noqa: RUF012  # never changed
-    central: Mapping[str, int | bytes] = {}  # noqa: RUF012
+    local: Mapping[str, int | bytes] = {}  # never changed
+    central: Mapping[str, int | bytes] = {}
     packed: bytes | None = None
 
 
@@ -83,13 +83,13 @@ def raw_zip(
     size = len(out) - base - start
     if zip64_end is not None:
         at = len(out)
-        true = {"count": len(entries), "size": size, "offset": start, "at": at - base, "disks": 1} | zip64_end
+        true = {"count": len(entries), "size": size, "offset": start, "at": at - base, "disks": 1} | dict(zip64_end)
         numbers = true["count"], true["count"], true["size"], true["offset"]
         out += struct.pack("<4sQHHLLQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, *numbers)
         out += struct.pack("<4sLQL", b"PK\6\7", 0, true["at"], true["disks"])
-    said = {"count": len(entries), "size": size, "offset": start, "disk": 0, "comment": len(comment)} | (end or {})
-    numbers = said["disk"], said["disk"], said["count"], said["count"], said["size"], said["offset"], said["comment"]
-    out += struct.pack("<4sHHHHLLH", b"PK\5\6", *numbers)
+    said = {"count": len(entries), "size": size, "offset": start, "disk": 0, "comment": len(comment)} | dict(end or {})
+    fields = said["disk"], said["disk"], said["count"], said["count"], said["size"], said["offset"], said["comment"]
+    out += struct.pack("<4sHHHHLLH", b"PK\5\6", *fields)
     return bytes(out + comment + after)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import oracles
+from tests.fuzz import oracles, readers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +43,24 @@ def test_the_harness_says_what_it_lacks() -> None:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "docs/contributing.md" in done.stderr
+
+
+READERS = [
+    Finding(
+        was="a time of more digits than int() takes",
+        oracle="check_log",
+        data=b'{"__REALTIME_TIMESTAMP":"' + b"9" * 5000 + b'","MESSAGE":"WARNING 07-01 12:00:00 [utils.py:1] '
+        b'mm placeholder mismatch: pad 3 embeddings to 4 placeholders"}\n',
+    ),
+    Finding(
+        was="a time beyond all years",
+        oracle="check_log",
+        data=b'{"__REALTIME_TIMESTAMP":"' + b"9" * 30 + b'","MESSAGE":"WARNING 07-01 12:00:00 [utils.py:1] '
+        b'mm placeholder mismatch: pad 3 embeddings to 4 placeholders"}\n',
+    ),
+]
+
+
+@pytest.mark.parametrize("finding", READERS, ids=lambda finding: finding.was)
+def test_a_finding_in_a_reader_stays_fixed(finding: Finding) -> None:
+    getattr(readers, finding.oracle)(finding.data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -17,18 +16,15 @@ from patchctl.model.paths import path_problem
 from patchctl.target import opened_candidate
 from patchctl.target.wheel import WheelFile, wheel_tree
 from tests.conftest import LONG
-from tests.environments import install_wheel, make_environment
 from tests.pip_trees import Installed, pip_trees
 from tests.raw_zip import Entry
 from tests.registries import add_entry, make_diff, make_registry
-from tests.running import Desk, patchctl
+from tests.running import patchctl
 from tests.sites import install, tree_state
 from tests.wheel_tricks import (
     DATA,
-    FILE_NAME,
     INFO,
     METADATA,
-    NOTES,
     ONE,
     WHEEL,
     A,
@@ -156,7 +152,7 @@ def test_an_extracted_wheel_is_read_as_pip_installs_the_wheel(
             with opened_candidate(str(directory), names={"vllm"}, environ={}) as candidate:
                 snapshot = candidate.tree.read(expected)
         except TargetError as error:
-            assert error.problem.code == "unsafe-wheel", name
+            assert error.problem.code == "unsafe-wheel", name  # noqa: PT017
             assert any(path.is_dir() for path in directory.glob("*.data/*")), name
             continue
         for path, live in snapshot.files.items():
@@ -167,9 +163,7 @@ def test_an_extracted_wheel_is_read_as_pip_installs_the_wheel(
 
 @pytest.mark.parametrize("stem", ["vllm-0.25.1", "other-1", "VLLM-0.25.1"])
 @pytest.mark.parametrize("scheme", ["purelib", "platlib", "data"])
-def test_an_extracted_wheel_with_files_that_belong_elsewhere_is_refused(
-    tmp_path: Path, stem: str, scheme: str
-) -> None:
+def test_an_extracted_wheel_with_files_that_belong_elsewhere_is_refused(tmp_path: Path, stem: str, scheme: str) -> None:
     install(tmp_path / "tree", {ONE: A}, build="0.25.1")
     place = tmp_path / "tree" / f"{stem}.data" / scheme / "vllm"
     place.mkdir(parents=True)

@@ -320,7 +320,11 @@ def recorded() -> list[Trick]:
         Trick("SHA-1", with_row(ONE, digest(b"one = 1\n", "sha1")), refused=WRONG),
         Trick("SHA-512", with_row(ONE, digest(b"one = 1\n", "sha512")), refused=WRONG),
         Trick("padding", with_row(ONE, right[1] + "=")),
-        Trick("hexadecimal", with_row(ONE, f"sha256={hashlib.sha256(b'one = 1' + bytes([10])).hexdigest()}"), refused=WRONG),
+        Trick(
+            "hexadecimal",
+            with_row(ONE, f"sha256={hashlib.sha256(b'one = 1' + bytes([10])).hexdigest()}"),
+            refused=WRONG,
+        ),
         Trick("upper case", with_row(ONE, right[1].replace("sha256", "SHA256")), refused=WRONG),
         Trick("a wrong size", with_row(ONE, right[1], "7")),
         Trick("no number for a size", with_row(ONE, right[1], "x")),
@@ -334,19 +338,32 @@ def recorded() -> list[Trick]:
         Trick("two rows that disagree, the other way", rows(right, (ONE, digest(b"other"), ""), last), refused=WRONG),
         Trick("a hash for RECORD", rows(right, (f"{INFO}/RECORD", digest(b"x"), "1"))),
         Trick("RECORD twice", packed([member(ONE, A), member(f"{INFO}/RECORD", b"")]), refused=UNSAFE),
-        Trick("signatures", packed([member(ONE, A), member(f"{INFO}/RECORD.jws", b"{}"), member(f"{INFO}/RECORD.p7s", b"x")])),
+        Trick(
+            "signatures",
+            packed([member(ONE, A), member(f"{INFO}/RECORD.jws", b"{}"), member(f"{INFO}/RECORD.p7s", b"x")]),
+        ),
         Trick("an open quote", packed([member(ONE, A)], record=b'"vllm/one.py,,\n'), refused=WRONG),
         Trick("no text", packed([member(ONE, A)], record=b"\xff\xfe,,\n"), refused=WRONG),
         Trick("a NUL", packed([member(ONE, A)], record=b"vllm/\0,,\n"), refused=WRONG),
         Trick("an empty RECORD", packed([member(ONE, A)], record=b""), refused=WRONG),
         Trick("no RECORD at all", packed([member(ONE, A)], instead=lambda whole: whole[:-1]), refused=WRONG),
-        Trick("RECORD in other case", packed([member(ONE, A)], instead=lambda whole: [*whole[:-1], whole[-1]._replace(name=f"{INFO}/record".encode())]), refused=WRONG),
+        Trick(
+            "RECORD in other case",
+            packed(
+                [member(ONE, A)],
+                instead=lambda whole: [*whole[:-1], whole[-1]._replace(name=f"{INFO}/record".encode())],
+            ),
+            refused=WRONG,
+        ),
     ]
 
 
 def told() -> list[Trick]:
     """Names, versions and formats that disagree."""
-    second = [member(ONE, A), member("second-1.dist-info/METADATA", b"Metadata-Version: 2.1\nName: second\nVersion: 1\n")]
+    second = [
+        member(ONE, A),
+        member("second-1.dist-info/METADATA", b"Metadata-Version: 2.1\nName: second\nVersion: 1\n"),
+    ]
 
     def metadata(data: bytes | None, refused: str | None = UNSAFE, name: str = "") -> Trick:
         return Trick(name or f"METADATA {data!r}"[:60], packed([member(ONE, A)], metadata=data), refused=refused)
@@ -358,16 +375,37 @@ def told() -> list[Trick]:
         return Trick(f"dist-info called {name}", packed([member(ONE, A)], info=name), refused=refused)
 
     def file(name: str, refused: str | None = UNSAFE, also_read: str | None = None) -> Trick:
-        return Trick(f"a wheel called {name}", packed([member(ONE, A)]), file=name, refused=refused, also_read=also_read)
+        return Trick(
+            f"a wheel called {name}", packed([member(ONE, A)]), file=name, refused=refused, also_read=also_read
+        )
 
     tags = "whether tags fit an interpreter is not judged"
     version = f"Version: {BUILD}".encode()
     return [
         Trick("two dist-infos", packed(second), refused=UNSAFE),
-        Trick("an empty second dist-info", packed([member(ONE, A), member("second-1.dist-info/", b"", mode=stat.S_IFDIR | 0o755)]), refused=UNSAFE),
-        Trick("a file called as a dist-info", packed([member(ONE, A), member("second-1.dist-info", b"")]), refused=UNSAFE),
-        Trick("a second dist-info by way of purelib", packed([member(ONE, A), member(f"{DATA}/purelib/second-1.dist-info/METADATA", METADATA.replace(b"vllm", b"second"))]), refused=UNSAFE),
-        Trick("a file for dist-info by way of purelib", packed([member(ONE, A), member(f"{DATA}/purelib/{INFO}/top_level.txt", b"x\n")]), refused=None),
+        Trick(
+            "an empty second dist-info",
+            packed([member(ONE, A), member("second-1.dist-info/", b"", mode=stat.S_IFDIR | 0o755)]),
+            refused=UNSAFE,
+        ),
+        Trick(
+            "a file called as a dist-info", packed([member(ONE, A), member("second-1.dist-info", b"")]), refused=UNSAFE
+        ),
+        Trick(
+            "a second dist-info by way of purelib",
+            packed(
+                [
+                    member(ONE, A),
+                    member(f"{DATA}/purelib/second-1.dist-info/METADATA", METADATA.replace(b"vllm", b"second")),
+                ]
+            ),
+            refused=UNSAFE,
+        ),
+        Trick(
+            "a file for dist-info by way of purelib",
+            packed([member(ONE, A), member(f"{DATA}/purelib/{INFO}/top_level.txt", b"x\n")]),
+            refused=None,
+        ),
         info("vllm-0.25.2.dist-info"),
         info(f"torch-{BUILD}.dist-info"),
         info("vllm.dist-info"),
@@ -425,26 +463,53 @@ def told() -> list[Trick]:
 
 def brought() -> list[Trick]:
     """What a wheel may bring that an installer, Python or patchctl writes."""
-    notes = [member(f"{INFO}/{name}", data) for name, data in (
-        ("INSTALLER", b"uv"), ("REQUESTED", b"x"), ("direct_url.json", b'{"url": "file:///", "dir_info": {"editable": true}}'),
-    )]  # fmt: skip
+    editable = b'{"url": "file:///", "dir_info": {"editable": true}}'
+    written = (("INSTALLER", b"uv"), ("REQUESTED", b"x"), ("direct_url.json", editable))
+    notes = [member(f"{INFO}/{name}", data) for name, data in written]
     ledger = [member(ONE, A), member(".patchctl/ledger.json", b"{}")]
     entry = "whether entry points can be called is not judged"
     points = member(f"{INFO}/entry_points.txt", b"[console_scripts]\ntool = vllm.one\n")
     return [
         Trick("an installer's notes", packed([member(ONE, A), *notes])),
         Trick("a state of patchctl", packed(ledger), refused=UNSAFE),
-        Trick("a state of patchctl by way of purelib", packed([member(ONE, A), member(f"{DATA}/purelib/.patchctl/ledger.json", b"{}")]), refused=UNSAFE),
-        Trick("a state of patchctl by way of data", packed([member(ONE, A), member(f"{DATA}/data/.patchctl/ledger.json", b"{}")]), refused=UNSAFE),
+        Trick(
+            "a state of patchctl by way of purelib",
+            packed([member(ONE, A), member(f"{DATA}/purelib/.patchctl/ledger.json", b"{}")]),
+            refused=UNSAFE,
+        ),
+        Trick(
+            "a state of patchctl by way of data",
+            packed([member(ONE, A), member(f"{DATA}/data/.patchctl/ledger.json", b"{}")]),
+            refused=UNSAFE,
+        ),
         Trick("a file called as the state", packed([member(ONE, A), member(".patchctl", b"")]), refused=UNSAFE),
-        Trick("code at every start", packed([member(ONE, A), member("x.pth", b"import vllm\n"), member("sitecustomize.py", b"")])),
-        Trick("byte code", packed([member(ONE, A), member("vllm/__pycache__/one.cpython-311.pyc", b"x"), member("vllm/two.pyc", b"x")])),
+        Trick(
+            "code at every start",
+            packed([member(ONE, A), member("x.pth", b"import vllm\n"), member("sitecustomize.py", b"")]),
+        ),
+        Trick(
+            "byte code",
+            packed(
+                [member(ONE, A), member("vllm/__pycache__/one.cpython-311.pyc", b"x"), member("vllm/two.pyc", b"x")]
+            ),
+        ),
         Trick("another's files", packed([member(ONE, A), member("numpy/__init__.py", B)])),
         Trick("a namespace", packed([member(ONE, A), member("google/vllm/x.py", B)])),
-        Trick("a command", packed([member(ONE, A), points._replace(data=b"[console_scripts]\ntool = vllm.one:main\n")])),
+        Trick(
+            "a command", packed([member(ONE, A), points._replace(data=b"[console_scripts]\ntool = vllm.one:main\n")])
+        ),
         Trick("a command that cannot be called", packed([member(ONE, A), points]), also_read=entry),
-        Trick("a wheel that wants another Python", packed([member(ONE, A)], metadata=METADATA + b"Requires-Python: >=4\n"), also_read="what Python a wheel wants is not judged"),
-        Trick("files of every kind", packed([member(ONE, A), member("vllm/empty.py", b""), member("vllm/cr.py", b"a\r\nb\r"), member("top.py", B)])),
+        Trick(
+            "a wheel that wants another Python",
+            packed([member(ONE, A)], metadata=METADATA + b"Requires-Python: >=4\n"),
+            also_read="what Python a wheel wants is not judged",
+        ),
+        Trick(
+            "files of every kind",
+            packed(
+                [member(ONE, A), member("vllm/empty.py", b""), member("vllm/cr.py", b"a\r\nb\r"), member("top.py", B)]
+            ),
+        ),
     ]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 from patchctl.errors import PatchctlError
+from patchctl.logs.zstd_frames import Frames
 
 BLOCK = 1 << 20
 _PIECE = 1 << 16
@@ -181,8 +182,16 @@ def _zstd(name: str, head: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
         message = f"{name} is compressed with zstd, which this Python cannot read without the package zstandard"
         raise LogError("no-zstd", message, hint=hint, path=name) from None
     decoder = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG)
-    reader = decoder.stream_reader(cast("Any", _Source(head, raw)), read_size=_PIECE, read_across_frames=True)
-    return iter(lambda: reader.read(BLOCK), b"")
+    return _streamed(name, decoder, _Source(head, raw))
+
+
+def _streamed(name: str, decoder: Any, source: _Source) -> Iterator[bytes]:
+    reader = decoder.stream_reader(cast("Any", source), read_size=_PIECE, read_across_frames=True)
+    while block := reader.read(BLOCK):
+        yield block
+    # The package takes an end in the middle of a frame for the end.
+    if not source.frames.complete:
+        raise _damaged(name, "the compressed data ends too early")
 
 
 class _Source:
@@ -190,11 +199,13 @@ class _Source:
 
     def __init__(self, head: bytes, raw: Iterator[bytes]) -> None:
         self._data, self._raw = head, raw
+        self.frames = Frames()
 
     def read(self, size: int) -> bytes:
         if not self._data:
             self._data = next(self._raw, b"")
         piece, self._data = self._data[:size], self._data[size:]
+        self.frames.feed(piece)
         return piece
 
 

@@ -32,6 +32,8 @@ _MONTHS: Mapping[bytes, int] = {
     )
 }
 _DIGITS_OF_FRACTION = 1_000_000
+_MOST_DIGITS = 17
+"""Of microseconds since 1970: the year 5138 has no more."""
 _MOST_LOOKED_AT = 20
 
 
@@ -114,8 +116,7 @@ def journal_line(record: Mapping[str, object]) -> Line | None:
         text = _from_numbers(text)
     if not isinstance(text, str):
         return None
-    micro = record.get("__REALTIME_TIMESTAMP")
-    second = int(micro) // _DIGITS_OF_FRACTION if isinstance(micro, str) and micro.isdecimal() else None
+    second = _second(record.get("__REALTIME_TIMESTAMP"))
     unit = record.get("_SYSTEMD_UNIT") or record.get("CONTAINER_NAME") or record.get("SYSLOG_IDENTIFIER")
     pid = record.get("_PID")
     name = unit if isinstance(unit, str) else None
@@ -126,6 +127,13 @@ def journal_line(record: Mapping[str, object]) -> Line | None:
         name=name,
         pid=pid if isinstance(pid, str) else None,
     )
+
+
+def _second(micro: object) -> int | None:
+    """Seconds since 1970 of the journal's microseconds; None: it is no such number, or beyond all years."""
+    if not isinstance(micro, str) or not (micro.isascii() and micro.isdecimal()) or len(micro) > _MOST_DIGITS:
+        return None
+    return int(micro) // _DIGITS_OF_FRACTION
 
 
 def _from_numbers(values: list[object]) -> str | None:

@@ -25,13 +25,13 @@ _REMEMBERED = 4096
 class JournalReader:
     """Takes bytes, gives lines; it keeps the entry that is not whole yet, and the last message of each process."""
 
-    __slots__ = ("_before", "_data", "_dropping", "_fields", "_skip")
+    __slots__ = ("_before", "_begun", "_data", "_dropping", "_fields", "_skip")
 
     def __init__(self) -> None:
         self._data = b""
         self._fields: dict[bytes, bytes] = {}
         self._skip = 0
-        self._dropping = False
+        self._begun = self._dropping = False
         self._before: dict[bytes, bytes] = {}
 
     def feed(self, data: bytes) -> Iterator[tuple[Line, bytes]]:
@@ -39,14 +39,17 @@ class JournalReader:
         self._data += data
         at = 0
         while True:
-            whole = _TEXT_ENTRY.match(self._data, at) if not self._fields and not self._skip else None
-            if whole is not None and not self._dropping:
+            # Once an entry: it looks as far as the entry goes, which may be to the end of a log that has no other.
+            whole = None if self._begun or self._skip or self._dropping else _TEXT_ENTRY.match(self._data, at)
+            if whole is not None:
                 self._fields = _fields_of(whole[0])
                 at = whole.end() - 1
+            cut = self._skip or self._dropping  # a line feed is the end of what is left out, not of the entry
             end = self._step(at)
             if end is None:
                 break
-            if end == at + 1 and self._data[at : at + 1] == b"\n" and not self._skip:
+            self._begun = bool(cut) or self._data[at:end] != b"\n"
+            if not self._begun:
                 yield from self._entry()
             at = end
         self._data = self._data[at:] if not self._dropping else b""
@@ -54,7 +57,8 @@ class JournalReader:
     def finish(self) -> Iterator[tuple[Line, bytes]]:
         """Give the line of the last entry, if the end of the log cut it off behind its message."""
         yield from self._entry()
-        self._data, self._skip, self._dropping = b"", 0, False
+        self._data, self._skip = b"", 0
+        self._begun = self._dropping = False
 
     def _step(self, at: int) -> int | None:
         """Take one field, or the end of an entry, at ``at``; return where the next one is. None: more is needed."""

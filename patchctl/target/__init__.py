@@ -5,7 +5,8 @@ Everything is read statically: no interpreter is started, nothing of the environ
 distributions (``record`` their RECORD, ``conda`` what conda lists where there is none, ``redirects`` where the modules
 of an editable install are), ``snapshot`` reads the files that patches name, ``searching`` looks for names
 that moved, ``wheel`` reads a wheel that need not be installed, ``tree`` is what site and wheel have in common,
-``candidate`` opens what an upgrade would install, ``brought`` tells a state that came with a wheel, and ``overlay`` is what a site will be after it.
+``candidate`` opens what an upgrade would install, ``overlay`` is what a site will be after it, and ``brought`` tells a
+state that came with a wheel.
 
 Not here: what the bytes mean (``verdict``, ``evidence``), and patchctl's own state (``ledger``).
 """

@@ -1,4 +1,4 @@
-"""State of patchctl that an installer put into a site: a wheel brought it, so that it tells what the wheel's author likes.
+"""State of patchctl that an installer put into a site: a wheel brought it, and it tells what the wheel's author likes.
 
 pip and uv list every file that they install in RECORD, whatever the wheel's own RECORD says; patchctl lists nothing
 there. What was copied into a site without an installer is not seen here.

@@ -1,10 +1,10 @@
-"""Run one oracle under atheris: ``python -m tests.fuzz diff|names|drift [options of libFuzzer]``.
+"""Run one oracle under atheris: ``python -m tests.fuzz diff|names|drift|wheel|log|packed [options of libFuzzer]``.
 
 atheris is no dependency of the project. It has wheels for CPython 3.11 to 3.13: make an environment for it alone,
-``python3.11 -m venv fuzz && fuzz/bin/pip install atheris pytest -e .``, and run this module with its Python from the
-root of the checkout. Options go to libFuzzer: ``-max_total_time=1800``, ``-rss_limit_mb=4096``, a directory to keep the
-corpus in. Without a directory one is made, with the probe diffs as seeds. A finding stops the run and is left in
-``crash-*``: it becomes a row of ``tests/test_fuzz_findings.py``.
+``python3.11 -m venv fuzz && fuzz/bin/pip install atheris pytest zstandard -e .``, and run this module with its Python
+from the root of the checkout. Options go to libFuzzer: ``-max_total_time=1800``, ``-rss_limit_mb=4096``, a directory to
+keep the corpus in. Without a directory one is made, with the tests' own inputs as seeds. A finding stops the run and is
+left in ``crash-*``: it becomes a row of ``tests/test_fuzz_findings.py``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,24 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ORACLES = {"diff": "check_diff", "names": "check_names", "drift": "check_drift"}
+ORACLES = {
+    "diff": "oracles.check_diff",
+    "names": "oracles.check_names",
+    "drift": "oracles.check_drift",
+    "wheel": "readers.check_wheel",
+    "log": "readers.check_log",
+    "packed": "readers.check_packed_log",
+}
+READERS = {"wheel": "wheels", "log": "logs", "packed": "packed_logs"}
 DRIFTS = (b"abcde\xffabxcde\xffaabcde", b"aabb\xffaabbaabb\xffbbaabbaa", b"abcabc\xffabc\xffabcabcabc", b"\xffa\xffa")
 NAMES = (b"x.py", b"d/e.py\nd/f.py\n\x01", b"x y.py\n\n\x06", b"../x", b"a b/a b/x", "\u00e9/\u2028".encode(), b'"\\\t')
 
 
 def seeds(oracle: str) -> list[bytes]:
     """Inputs to begin with."""
+    if oracle in READERS:
+        found: list[bytes] = getattr(importlib.import_module("tests.fuzz.seeds"), READERS[oracle])()
+        return found
     if oracle == "diff":
         return [probe.diff for probe in importlib.import_module("tests.test_diff_probes").PROBES]
     return list(DRIFTS if oracle == "drift" else NAMES)
@@ -65,10 +76,11 @@ def main() -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     # the engine is imported here first, or it would not be watched
     with atheris.instrument_imports(include=["patchctl"]):
-        check: Any = getattr(importlib.import_module("tests.fuzz.oracles"), ORACLES[oracle])
+        room, _, name = ORACLES[oracle].partition(".")
+        check: Any = getattr(importlib.import_module(f"tests.fuzz.{room}"), name)
     for seed in seeds(oracle):
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    words = [] if oracle == "drift" else [f"-dict={dictionary(scratch)}"]
+    words = [] if oracle not in {"diff", "names"} else [f"-dict={dictionary(scratch)}"]
     arguments = [sys.argv[0], *words, *options, *([] if folders else [str(corpus)])]
     atheris.Setup(arguments, lambda data: _run(check, data))
     atheris.Fuzz()

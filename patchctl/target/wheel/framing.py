@@ -40,7 +40,7 @@ _WIDE_FIELD = 1
 class Frame(NamedTuple):
     """The central directory, as the end of the file tells it: how many members, and where it begins."""
 
-    count: int
+    members: int
     offset: int
 
 
@@ -73,7 +73,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     # zipfile makes an object of each that is there, however many the end record says.
     if _count(os.pread(fd, size, offset)) != count:
         raise RefusedError("its directory has not as many members as its end says")
-    return Frame(count=count, offset=offset)
+    return Frame(members=count, offset=offset)
 
 
 def _count(directory: bytes) -> int | None:
