@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -163,9 +161,13 @@ def record_row(path: str, content: bytes | Content) -> tuple[str, str, str]:
 
 def record_bytes(rows: Iterable[tuple[str, str, str]], *, crlf: bool) -> bytes:
     """Return RECORD's bytes as pip (CRLF) or uv (LF) writes them, fields with commas quoted."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
-    return text.getvalue().encode()
+    end = "\r\n" if crlf else "\n"
+    return "".join(",".join(map(_field, row)) + end for row in rows).encode()
+
+
+def _field(text: str) -> str:
+    """As the csv module writes it, which refuses a NUL before Python 3.11."""
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def tree_state(root: Path) -> dict[str, tuple[str, int, int]]:
