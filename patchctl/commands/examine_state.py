@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from patchctl.commands.diagnosis import Finding
-from patchctl.disk import open_root, read_below
+from patchctl.disk import look_below, open_root, read_below
 from patchctl.errors import PatchctlError
 from patchctl.ledger import STATE_DIR, is_stored, read_ledger
 from patchctl.ledger.named import named_hashes
@@ -62,7 +62,7 @@ def read_state(site: str) -> State:
     """Read ledger and journal of ``site`` (absolute); what is wrong with them becomes findings."""
     findings = []
     ledger, readable, journal = LedgerState(), True, False
-    exists = os.path.lexists(f"{site}/{STATE_DIR}")
+    exists = look_below(site, STATE_DIR) is not None
     try:
         ledger = read_ledger(site)
         words = f"format {LAYOUT.decode()}" if exists else "none"
@@ -235,4 +235,4 @@ def _unlisted(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> dic
     listed = {path for shelf in shelves if shelf.distribution for path in shelf.distribution.record or ()}
     facts = [fact for fact in ledger.files.values() if fact.base is not None and fact.distribution not in named]
     paths = sorted((fact for fact in facts if fact.path not in listed), key=lambda fact: fact.path, reverse=True)
-    return {fact.distribution: fact.path for fact in paths if os.path.lexists(f"{site}/{fact.path}")}
+    return {fact.distribution: fact.path for fact in paths if look_below(site, fact.path) is not None}

@@ -11,6 +11,7 @@ from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
 from patchctl.commands.stack import distributions_of
 from patchctl.commands.upcoming import Upcoming
+from patchctl.disk import look_below
 from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
@@ -138,7 +139,7 @@ def _pip(python: str) -> tuple[str, ...]:
         found = environment_of(python, origin="", environ={})
     except TargetError:
         return python, "-m", "pip"
-    has_pip = any(Path(f"{site}/pip").is_dir() for site in (*found.sites, *found.base))
+    has_pip = any(look_below(site, "pip") is not None for site in (*found.sites, *found.base))
     if has_pip or kind_of(found) != "venv":
         return python, "-m", "pip"
     return "python3", "-m", "pip", "--python", python

@@ -9,7 +9,16 @@ from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_sys
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
-from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots
+from patchctl.disk.walking import (
+    NotRegularError,
+    Root,
+    Roots,
+    look_below,
+    open_parent,
+    open_root,
+    opened_roots,
+    walk_below,
+)
 
 __all__ = [
     "Found",
@@ -25,6 +34,7 @@ __all__ = [
     "file_system_of",
     "leads_to",
     "link_text",
+    "look_below",
     "mark_below",
     "mount_points",
     "open_linked",
@@ -35,4 +45,5 @@ __all__ = [
     "read_below",
     "read_linked",
     "read_whole",
+    "walk_below",
 ]

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
+from patchctl.model.paths import place_problem
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -56,12 +58,16 @@ def open_parent(root_fd: Root, path: str) -> tuple[int, str]:
 
     Args:
         root_fd: where ``path`` starts; its descriptors stay open.
-        path: POSIX, relative, without ``..`` (the caller has checked it).
+        path: POSIX, relative; it may end in ``.``, for a directory itself.
 
     Raises:
         FileNotFoundError: a directory on the way is not there.
-        NotRegularError: a component on the way is a link or no directory.
+        NotRegularError: a component on the way is a link or no directory, or it is no path below a directory.
     """
+    # Here everything passes that is read or written below a site: nothing climbs, whoever forgot to look.
+    problem = None if path == "." else place_problem(path.removesuffix("/."))
+    if problem is not None:
+        raise NotRegularError(errno.EINVAL, problem, path)
     *parents, name = path.split("/")
     current = os.dup(root_fd.of(path) if isinstance(root_fd, Roots) else root_fd)
     try:
@@ -95,3 +101,44 @@ def describe(parent: int, name: str) -> str:
     except OSError:
         return "changed while it was read"
     return "is a symbolic link" if stat.S_ISLNK(mode) else "is not what it should be"
+
+
+def walk_below(root_fd: Root, top: str) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Walk a directory as ``os.fwalk`` does: (path, names of directories, of other things, descriptor); no link at all.
+
+    Args:
+        root_fd: where ``top`` starts.
+        top: POSIX, relative; the paths that are given begin with it.
+
+    Raises:
+        OSError: as of :func:`open_parent`.
+    """
+    fd, _ = open_parent(root_fd, f"{top}/.")
+    try:
+        for directory, names, files, inside in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
+            yield top + directory[1:], names, files, inside
+    finally:
+        os.close(fd)
+
+
+def look_below(site: str, path: str) -> os.stat_result | None:
+    """Return the status of what is at ``path`` itself, a link included; None: nothing, or nothing that can be seen.
+
+    Args:
+        site: the directory, absolute.
+        path: POSIX, relative; what lies behind a link is not seen.
+    """
+    try:
+        root_fd = open_root(site)
+    except OSError:
+        return None
+    try:
+        parent, name = open_parent(root_fd, path)
+        try:
+            return os.stat(name, dir_fd=parent, follow_symlinks=False)
+        finally:
+            os.close(parent)
+    except OSError:
+        return None
+    finally:
+        os.close(root_fd)

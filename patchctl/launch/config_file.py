@@ -39,7 +39,12 @@ def with_config(launch: Launch, path: str, values: object) -> Launch:
     """
     if not isinstance(values, Mapping):
         return unread_config(launch, f"{path} holds no options: they are one mapping")
-    parsed = parse_options(tuple(Word(word) for word in _words(values)), loose=0)
+    try:
+        words = tuple(Word(word) for word in _words(values))
+    except TypeError:
+        # A date or bytes: vLLM stops there too.
+        return unread_config(launch, f"{path} holds a value that cannot be made into JSON, as vLLM would")
+    parsed = parse_options(words, loose=0)
     told = tuple(f"{path}: {warning}" for warning in parsed.warnings)
     return launch._replace(config=parsed.items, config_file=path, warnings=(*launch.warnings, *told))
 

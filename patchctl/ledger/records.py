@@ -72,9 +72,7 @@ def _encode(record: HistoryRecord) -> bytes:
 
 def decode_record(data: bytes) -> HistoryRecord:
     """Return the record in ``data``; raises LedgerError for anything that is none, or is of a newer format."""
-    if len(data) > SIZE_LIMIT:
-        raise damaged("the file", f"is larger than {SIZE_LIMIT} bytes")
-    fields = Fields(parse_json(data), "")
+    fields = Fields(parse_json(data, SIZE_LIMIT), "")
     number = fields.number("format", least=1)
     if number > FORMAT:
         raise damaged("format", f"is {number}; this patchctl knows formats up to {FORMAT}")

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from patchctl.documents.toml_keys import key_text, locate_keys
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff, error, in_diff
 from patchctl.model.characters import BIDI, INVISIBLE
 from patchctl.patch import Avoid
-from patchctl.patch.positions import key_text, locate_keys
 
 _HINT = "take it out; where it is meant, write it as an escape of the language"
 _ODD = re.compile(f"[{BIDI}{INVISIBLE}\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")

@@ -117,7 +117,7 @@ def locate_key(patch: Patch, key: str) -> tuple[str, int]:
 
 def locate_keys_of(patch: Patch, keys: Sequence[str]) -> tuple[str, list[int]]:
     """Return the file and the lines of several keys of an entry; the file is scanned once."""
-    from patchctl.patch.positions import locate_keys
+    from patchctl.documents.toml_keys import locate_keys
 
     folder, inside = _place(patch)
     try:

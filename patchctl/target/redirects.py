@@ -64,10 +64,11 @@ def _of_finder(source: bytes) -> dict[str, str]:
     """Read MAPPING (top-level name -> path) of setuptools' finder module; its code is parsed, never run."""
     import ast
 
+    from patchctl.evidence.source import Source, parse_python
+
     found: dict[str, object] = {}
     try:
-        body = ast.parse(source).body
-        for node in body:
+        for node in parse_python(Source(source).text).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             value = getattr(node, "value", None)
             if isinstance(target, ast.Name) and target.id in {"MAPPING", "NAMESPACES"} and value is not None:

@@ -12,7 +12,9 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
 
+from patchctl.disk import walk_below
 from patchctl.errors import TargetError
+from patchctl.model.paths import place_problem
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import is_metadata, parse_record
 
@@ -48,7 +50,7 @@ def package_directories(listed: Iterable[str]) -> tuple[str, ...]:
 
 
 def _may_be_own(path: str) -> bool:
-    inside = "/" in path and not path.startswith(("../", "/", "bin/")) and "/../" not in path
+    inside = "/" in path and not path.startswith("bin/") and place_problem(path) is None
     return inside and not is_metadata(path) and "/__pycache__/" not in f"/{path}"
 
 
@@ -59,8 +61,7 @@ def _parents(directory: str) -> Iterator[str]:
 
 def _unknown(root_fd: int, top: str, known: Collection[str]) -> Iterator[str]:
     try:
-        walk = os.fwalk(top, dir_fd=root_fd, follow_symlinks=False)
-        for directory, names, files, fd in walk:
+        for directory, names, files, fd in walk_below(root_fd, top):
             links = [name for name in names if _is_link(fd, name)]
             names[:] = [name for name in names if name != "__pycache__" and not name.startswith("~")]
             beside = set(files)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, Root, open_root, read_below
+from patchctl.documents import DocumentError, read_json
 from patchctl.errors import TargetError, TransactionError
 from patchctl.model.files import sha256_hex
 from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, is_sha256, is_transaction_id
@@ -183,12 +184,10 @@ def encode_journal(journal: Journal) -> bytes:
 
 def decode_journal(data: bytes) -> Journal:
     """Return the journal in ``data``; raises TransactionError ``damaged-journal`` or ``newer-journal``."""
-    import json
-
     try:
-        document: object = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise _damaged("it is not readable as JSON") from None
+        document = read_json(data, limit=_SIZE_LIMIT, strict=True)
+    except DocumentError as error:
+        raise _damaged(f"it {error.what}") from None
     number = document.get("format") if isinstance(document, dict) else None
     if type(number) is int and number > FORMAT:
         raise TransactionError(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from patchctl.documents import DocumentError, read_json
 from patchctl.errors import BusyError, PatchctlError
 from patchctl.model.layout import STATE_DIR
 from patchctl.transaction.names import LOCK
@@ -137,11 +138,9 @@ def _read_note(fd: int) -> dict[str, object]:
 
 def decode_note(data: bytes) -> dict[str, object]:
     """Return what a lock file says of its holder; empty: nothing, or nothing that makes sense."""
-    import json
-
     try:
-        note = json.loads(data)
-    except (ValueError, RecursionError):
+        note = read_json(data, limit=NOTE_LIMIT, strict=True)
+    except DocumentError:
         return {}
     return note if isinstance(note, dict) else {}
 

@@ -43,15 +43,13 @@ def cyclonedx_document(found: Described) -> str:
             f"--format cyclonedx needs cyclonedx-python-lib, which cannot be imported: {error}",
             hint="install patchctl with its extra: patchctl[sbom]",
         ) from None
-    import json
     from uuid import NAMESPACE_URL, uuid5
 
     bom = _bom(found)
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE)
     content = JsonV1Dot6(bom).output_as_string()
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE + content)
-    document = json.loads(JsonV1Dot6(bom).output_as_string())
-    return json.dumps(document, indent=2) + "\n"
+    return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
 
 
 def _bom(found: Described) -> Bom:
