@@ -50,12 +50,12 @@ OWNERS = {
     "rich": {"render"},
     "cyclonedx": {"render"},
     "packageurl": {"render"},
-    "json": {"launch", "advice", "render", "ledger", "transaction", "target", "notes", "signals"},
+    "json": {"documents", "launch", "advice", "render", "ledger", "transaction", "notes"},  # the others write it
     "typer": {"cli"},
-    "yaml": {"launch"},
+    "yaml": {"documents"},
     "pynvml": {"commands"},
-    "tomllib": {"patch", "registry"},
-    "tomli": {"patch", "registry"},
+    "tomllib": {"documents"},
+    "tomli": {"documents"},
 }
 IO_MODULES = {"os", "pathlib", "shutil", "tempfile", "subprocess", "socket", "io", "glob", "time", "datetime", "signal"}
 IN_MEMORY = {"io.BytesIO"}

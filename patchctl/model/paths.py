@@ -1,9 +1,9 @@
 """The one checker of a path below a site, in two grades: what may be looked at, and what a patch may change.
 
-What an installer lists may be looked at (``place_problem``); what a patch, a ledger or a journal names is edited, so that
-more is refused (``path_problem``). Both judge the spelling alone. Whether something is a link, and whether a distribution owns the file, is seen where the
-file is opened. A second checker that read names differently from the writer is how such tools were broken before
-(CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
+What an installer lists is looked at (``place_problem``); what a patch, a ledger or a journal names is edited, so that
+more of it is refused (``path_problem``). Both judge the spelling alone. Whether something is a link, and whether a
+distribution owns the file, is seen where the file is opened. A second checker that read names differently from the
+writer is how such tools were broken before (CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
 """
 
 from __future__ import annotations
