@@ -156,7 +156,7 @@ REFUSED = [
     (too_large_ledger, {3}, f"is larger than {16 * MIB} bytes"),
     (deep_ledger, {3}, "is nested too deeply"),
     (too_large_journal, {3, 4}, f"is larger than {16 * MIB} bytes"),
-    (deep_journal, {3, 4}, "is not readable as JSON"),
+    (deep_journal, {3, 4}, "is nested too deeply"),
     (too_large_original, {1}, "is missing or damaged"),
 ]
 

@@ -6,6 +6,6 @@ its readers call it. The YAML library is an extra, so that ``yaml`` is imported 
 """
 
 from patchctl.documents.json import DEPTH, Member, members_of, read_json
-from patchctl.documents.values import DocumentError, Flaw
+from patchctl.documents.values import DocumentError, Flaw, clipped
 
-__all__ = ["DEPTH", "DocumentError", "Flaw", "Member", "members_of", "read_json"]
+__all__ = ["DEPTH", "DocumentError", "Flaw", "Member", "clipped", "members_of", "read_json"]

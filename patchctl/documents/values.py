@@ -69,5 +69,9 @@ def text_of(data: bytes | str, limit: int) -> str:
 
 def reason_of(error: Exception) -> str:
     """Return what a parser says, on one line and not too long."""
-    text = " ".join(str(error)[: 4 * LONGEST_REASON].split()) or type(error).__name__
+    return clipped(" ".join(str(error)[: 4 * LONGEST_REASON].split())) or type(error).__name__
+
+
+def clipped(text: str) -> str:
+    """Return text of a document as a message may show it: a key or a value of megabytes is none."""
     return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."

@@ -5,7 +5,7 @@ Which fields a ledger has is not here.
 
 from __future__ import annotations
 
-from patchctl.documents import DocumentError, Flaw, read_json
+from patchctl.documents import DocumentError, Flaw, clipped, read_json
 from patchctl.errors import LedgerError
 from patchctl.model.layout import LEDGER_PATH
 
@@ -51,7 +51,7 @@ class Fields:
 
     def at(self, key: str) -> str:
         """Return the key path of ``key``."""
-        return f"{self.where}.{key}" if self.where else key
+        return f"{self.where}.{clipped(key)}" if self.where else clipped(key)
 
     def has(self, key: str) -> bool:
         """Return whether ``key`` was given and not taken yet."""
@@ -108,7 +108,7 @@ class Fields:
         value = self.take(key)
         if not isinstance(value, dict):
             raise damaged(self.at(key), "is not an object")
-        return [(name, item, f"{self.at(key)}[{name!r}]") for name, item in value.items()]
+        return [(name, item, f"{self.at(key)}[{clipped(repr(name))}]") for name, item in value.items()]
 
     def close(self) -> None:
         """Refuse keys that were not taken: this version would lose them when it writes the ledger again."""
