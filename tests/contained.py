@@ -10,6 +10,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 Made = TypeVar("Made")
@@ -40,7 +41,7 @@ def contained(work: Callable[[], Made], *, memory: int = 1 << 30, seconds: float
         os.close(reader)
         _, status = os.waitpid(child, 0)
     assert status == 0, f"it ended with status {status}: {data[-4000:]!r}"
-    made: Made = pickle.loads(data)  # noqa: S301  # our own child wrote it
+    made: Made = pickle.loads(data)  # our own child wrote it
     return made
 
 
@@ -61,8 +62,7 @@ def _answer(work: Callable[[], object], memory: int, writer: int) -> None:
 
 
 def _address_space() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
 
 
 def _read(reader: int, deadline: float) -> bytes:

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchctl.documents.nesting import too_deep
+from patchctl.documents.nesting import depth_of, opened
 from patchctl.documents.values import LONGEST_NUMBER, DocumentError, Flaw, reason_of, text_of
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 DEPTH = 64
 """Objects and lists within each other, where a caller has no reason to say otherwise."""
+
+_MOST_OPENED = 1 << 20
+"""Lists and objects, which take thirty times the memory of their text."""
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -46,7 +49,10 @@ def read_json(data: bytes | str, *, limit: int, depth: int = DEPTH, strict: bool
         DocumentError: it is no such document.
     """
     text = text_of(data, limit)
-    if too_deep(data, depth):
+    brackets = opened(data)
+    if brackets > _MOST_OPENED:
+        raise DocumentError(Flaw.TOO_LARGE, f"has more than {_MOST_OPENED} lists and objects")
+    if brackets > depth and depth_of(data) > depth:
         raise DocumentError(Flaw.TOO_DEEP, f"is nested too deeply: more than {depth} levels")
     try:
         value: object = _decoder(strict).decode(text)

@@ -13,22 +13,21 @@ _NO_MARKS = bytes(set(range(256)) - {*_OPENING, *_CLOSING, *b'"'})
 _STRING = re.compile(rb'"[^"]*"?')
 
 
-def too_deep(data: bytes | str, most: int) -> bool:
-    """Return whether brackets nest deeper than ``most``, or may do so where the text is no JSON.
-
-    Behind the first character that is no JSON the answer means nothing, and no parser comes there. Most texts have few
-    brackets, and are only counted.
-    """
+def opened(data: bytes | str) -> int:
+    """Return how many brackets are opened, those in strings included; most texts have so few that nothing is deep."""
     if isinstance(data, str):
-        return data.count("[") + data.count("{") > most and depth_of(data.encode("utf-8", "surrogatepass")) > most
-    return data.count(b"[") + data.count(b"{") > most and depth_of(data) > most
+        return data.count("[") + data.count("{")
+    return data.count(b"[") + data.count(b"{")
 
 
-def depth_of(data: bytes) -> int:
+def depth_of(data: bytes | str) -> int:
     """Return the depth of brackets outside of strings, in time proportional to the length.
 
-    No loop over characters is Python's: the text is boiled down to quotes and steps first.
+    Behind the first character that is no JSON the answer means nothing, and no parser comes there. No loop over
+    characters is Python's: the text is boiled down to quotes and steps first.
     """
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
     if b"\\" in data:
         # In a string backslashes go in pairs from the left, so that afterwards one before a quote escapes it.
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")

@@ -6,7 +6,8 @@ PyYAML gives events and nodes. The events are weighed first: an alias costs as m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchctl.documents.values import LONGEST_NUMBER, DocumentError, Flaw, reason_of, text_of
@@ -45,10 +46,9 @@ def read_yaml(text: str, *, limit: int, depth: int = DEPTH) -> tuple[object, ...
         hint = "install patchctl with the extra: pip install 'patchctl[yaml]'"
         raise DocumentError(Flaw.NO_LIBRARY, "is YAML, which needs the library PyYAML", hint=hint) from None
     try:
-        _weigh(yaml.parse(text, Loader=yaml.SafeLoader), depth)
-        documents = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        events = tuple(_weighed(yaml.parse(text, Loader=yaml.SafeLoader), depth))
         making = _Making()
-        return tuple(making.value(node) for node in documents if node is not None)
+        return tuple(making.value(node) for node in _composed(events) if node is not None)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = reason_of(ValueError(getattr(error, "problem", None) or "it cannot be read"))
@@ -76,8 +76,8 @@ class _Open:
         self.anchor, self.before, self.height = anchor, before, 1
 
 
-def _weigh(events: Iterator[Event], depth: int) -> None:
-    """Refuse what would come to too much. Events come without recursion and without resolving an alias."""
+def _weighed(events: Iterator[Event], depth: int) -> Iterator[Event]:
+    """Give the events on, and refuse what would come to too much: they come without resolving an alias."""
     import yaml.events as kinds
 
     known: dict[str, _Weight] = {}
@@ -107,6 +107,33 @@ def _weigh(events: Iterator[Event], depth: int) -> None:
             if event.anchor is not None:
                 known[event.anchor] = _Weight(1, 0)
         _refuse_excess(values, aliases, len(opened) + (opened[-1].height - 1 if opened else 0), depth)
+        yield event
+
+
+def _composed(events: Iterable[Event]) -> Iterator[Node | None]:
+    """Make nodes of events that were looked at already: most of PyYAML's time goes into them."""
+    from yaml.composer import Composer
+    from yaml.resolver import Resolver
+
+    waiting = deque(events)
+
+    class Replay(Composer, Resolver):
+        def __init__(self) -> None:
+            Composer.__init__(self)
+            Resolver.__init__(self)
+
+        def check_event(self, *kinds: type[Event]) -> bool:
+            return bool(waiting) and (not kinds or isinstance(waiting[0], kinds))
+
+        def peek_event(self) -> Event:
+            return waiting[0]
+
+        def get_event(self) -> Event:
+            return waiting.popleft()
+
+    composer = Replay()
+    while composer.check_node():
+        yield composer.get_node()
 
 
 def _raise_to(opened: list[_Open], height: int) -> None:

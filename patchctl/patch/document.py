@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchctl.documents import DocumentError, Flaw
+from patchctl.documents import DocumentError, Flaw, clipped
 from patchctl.documents.toml import read_toml
 from patchctl.documents.toml_keys import DEPTH, KeyPath, KeyPositions, key_text, locate_keys
 from patchctl.errors import Problem
@@ -65,7 +65,7 @@ class Document:
             message: a sentence that goes on behind the key's name, or a clause that begins with a colon.
             hint: what to do about it.
         """
-        key = key_text(path)
+        key = clipped(key_text(path))
         self._problems.append(
             Problem(
                 code=code,

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from patchctl.disk import look_below
 from patchctl.errors import Problem, TargetError
 from patchctl.target.reading import read_metadata
 
@@ -85,7 +86,7 @@ def _of_finder(source: bytes) -> dict[str, str]:
 
 def _graft_of(name: str, path: str) -> tuple[str, str]:
     directory, _, last = path.rpartition("/")
-    if last != name:
+    if last != name or not name.isidentifier():
         raise _UnsupportedError(f"{name} is mapped to {path}, a directory of another name")
     if os.path.isdir(path):
         return name, directory
@@ -128,5 +129,5 @@ def _refuse_unsafe(site: str, grafts: Mapping[str, str]) -> None:
             raise _UnsupportedError(f"{directory} is a tree of links that setuptools' strict mode made")
         if not os.path.isabs(directory) or os.path.islink(f"{directory}/{top}"):
             raise _UnsupportedError(f"{directory}/{top} is a link")
-        if os.path.lexists(f"{site}/{top}"):
+        if look_below(site, top) is not None:
             raise _UnsupportedError(f"{top} is in the site as well, and that one comes first")
