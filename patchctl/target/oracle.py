@@ -175,11 +175,11 @@ def _conda_rows(data: bytes) -> list[Listed]:
 def _conda_row(item: object) -> Listed | None:
     if not isinstance(item, dict) or not isinstance(item.get("_path"), str):
         return None
-    if item.get("path_type") not in {None, "hardlink", "softlink"}:
+    if item.get("path_type") not in (None, "hardlink", "softlink"):  # it may be anything, also a list
         return None  # byte code that conda compiled, and the like
     written = item.get("sha256_in_prefix")
     digest = written if isinstance(written, str) else item.get("sha256")
-    size = item.get("size_in_bytes") if written in {None, item.get("sha256")} else None
+    size = item.get("size_in_bytes") if written is None or written == item.get("sha256") else None
     if not isinstance(digest, str) or item.get("path_type") == "softlink":
         return Listed(path=item["_path"])
     return Listed(
