@@ -92,7 +92,7 @@ def test_a_valid_document_is_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-@budget(60, 20_000)
+@budget(60, 5_000)
 @given(changes=CHANGES)
 def test_words_put_into_a_valid_document(name: str, changes: list[tuple[float, int, bytes]]) -> None:
     check, valid = READERS[name], DOCUMENTS[name]
@@ -100,7 +100,7 @@ def test_words_put_into_a_valid_document(name: str, changes: list[tuple[float, i
 
 
 @pytest.mark.parametrize("name", IN_JSON)
-@budget(60, 20_000)
+@budget(60, 5_000)
 @given(at=st.integers(0, 10_000), new=VALUES, key=st.none() | NAMES)
 def test_a_value_or_a_key_exchanged_in_a_valid_document(name: str, at: int, new: Any, key: str | None) -> None:
     check, valid = READERS[name], DOCUMENTS[name]
