@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from patchctl.documents.toml_keys import DEPTH, locate_keys
-from patchctl.documents.values import DocumentError, Flaw, reason_of, text_of
+from patchctl.documents.values import TOML_DEPTH, DocumentError, Flaw, reason_of, text_of
 
 _MANY_DOTS = 100
 _MANY_BRACKETS = 400
 
 
-def read_toml(data: bytes, *, limit: int, depth: int = DEPTH) -> dict[str, object]:
+def read_toml(data: bytes, *, limit: int, depth: int = TOML_DEPTH) -> dict[str, object]:
     """Return the values of a TOML document.
 
     Args:
@@ -25,7 +24,7 @@ def read_toml(data: bytes, *, limit: int, depth: int = DEPTH) -> dict[str, objec
     """
     text = text_of(data, limit)
     deep = f"has keys or values that nest deeper than {depth}, or a key that is longer than a key can be"
-    if _may_be_deep(text) and (line := locate_keys(text, depth).too_deep) is not None:
+    if _may_be_deep(text) and (line := _too_deep(text, depth)) is not None:
         raise DocumentError(Flaw.TOO_DEEP, deep, line=line)
     if sys.version_info >= (3, 11):
         import tomllib
@@ -34,7 +33,7 @@ def read_toml(data: bytes, *, limit: int, depth: int = DEPTH) -> dict[str, objec
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise DocumentError(Flaw.TOO_DEEP, deep, line=locate_keys(text, depth).too_deep) from None
+        raise DocumentError(Flaw.TOO_DEEP, deep, line=_too_deep(text, depth)) from None
     except MemoryError:
         raise DocumentError(Flaw.TOO_LARGE, "takes more memory than there is") from None
     except ValueError as error:
@@ -43,6 +42,12 @@ def read_toml(data: bytes, *, limit: int, depth: int = DEPTH) -> dict[str, objec
         shown = text.split("\n")[line - 1].strip()[:120] if line is not None else ""
         hint = f"the line reads: {shown}" if shown else None
         raise DocumentError(Flaw.SYNTAX, f"is not valid TOML: {reason}", line=line, hint=hint) from None
+
+
+def _too_deep(text: str, depth: int) -> int | None:
+    from patchctl.documents.toml_keys import locate_keys  # late: the usual document has few brackets
+
+    return locate_keys(text, depth).too_deep
 
 
 def _may_be_deep(text: str) -> bool:

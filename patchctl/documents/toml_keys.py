@@ -13,10 +13,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-KeyPath = tuple[str | int, ...]
+from patchctl.documents.values import TOML_DEPTH, KeyPath
 
-DEPTH = 16
-"""Tables and arrays within each other, where a caller has no reason to say otherwise."""
 MAX_KEY = 256
 
 _BLANK = re.compile(r"[ \t]*")
@@ -83,7 +81,7 @@ def key_text(path: KeyPath) -> str:
     return text
 
 
-def locate_keys(text: str, depth: int = DEPTH) -> KeyPositions:
+def locate_keys(text: str, depth: int = TOML_DEPTH) -> KeyPositions:
     """Find the keys of a TOML document.
 
     Args:

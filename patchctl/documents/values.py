@@ -6,6 +6,12 @@ from enum import Enum
 
 from patchctl.errors import PatchctlError
 
+KeyPath = tuple[str | int, ...]
+"""Where something stands in a document: keys, and numbers of list items from 0."""
+
+TOML_DEPTH = 16
+"""Tables and arrays of TOML within each other, where a caller has no reason to say otherwise."""
+
 LONGEST_NUMBER = 100
 """Digits of an integer. Python takes quadratic time to read one, or refuses it beyond a limit that its user sets."""
 

@@ -6,7 +6,7 @@ say what the keys mean. Nothing here reads a file or knows of other entries. ``p
 problems need it.
 """
 
-from patchctl.documents.toml_keys import KeyPath
+from patchctl.documents.values import KeyPath
 from patchctl.patch.document import Document
 from patchctl.patch.entry import Avoid, Kind, Patch, Severity, Signal, Trigger, Variant
 from patchctl.patch.parse import parse_entry

@@ -7,14 +7,18 @@ reported.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from patchctl.documents import DocumentError, Flaw, clipped
 from patchctl.documents.toml import read_toml
-from patchctl.documents.toml_keys import DEPTH, KeyPath, KeyPositions, key_text, locate_keys
+from patchctl.documents.values import TOML_DEPTH, KeyPath
 from patchctl.errors import Problem
 
+if TYPE_CHECKING:
+    from patchctl.documents.toml_keys import KeyPositions
+
 MAX_BYTES = 256 * 1024
-MAX_DEPTH = DEPTH
+MAX_DEPTH = TOML_DEPTH
 
 _CODES = {
     Flaw.TOO_LARGE: "toml-too-large",
@@ -53,6 +57,8 @@ class Document:
     def positions(self) -> KeyPositions:
         """Lines of the keys; looked for only when something is to be told about one."""
         if self._positions is None:
+            from patchctl.documents.toml_keys import locate_keys
+
             self._positions = locate_keys(self._text)
         return self._positions
 
@@ -65,6 +71,8 @@ class Document:
             message: a sentence that goes on behind the key's name, or a clause that begins with a colon.
             hint: what to do about it.
         """
+        from patchctl.documents.toml_keys import key_text
+
         key = clipped(key_text(path))
         self._problems.append(
             Problem(
