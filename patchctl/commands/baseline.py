@@ -14,11 +14,12 @@ from patchctl.commands.inspection import DistributionCheck, Progress, is_for
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
+from patchctl.commands.trusted import refuse_strangers
 from patchctl.commands.verify import report_of, verify
 from patchctl.errors import Problem
 from patchctl.ledger import LEDGER_PATH, encode_ledger, read_ledger, read_ledger_bytes
 from patchctl.model import Baseline, EditKind, FileEdit, LedgerState, Target
-from patchctl.transaction import locked, refuse_untrusted
+from patchctl.transaction import locked
 from patchctl.verdict.attribution import Attribution, FileState
 
 Wanted = Mapping[str, Baseline | None]
@@ -55,7 +56,11 @@ def accept_absences(
     Raises:
         PatchctlError: no answer is possible, busy, or the transaction failed and was rolled back.
     """
-    found = verify(place, fast=fast, everything=everything, listed=listed, progress=progress)
+
+    def trust(target: Target) -> None:
+        refuse_strangers(place, target.site)
+
+    found = verify(place, fast=fast, everything=everything, listed=listed, progress=progress, trust=trust)
     if found.verification is None or found.target is None:
         return found
     notes: list[str] = []
@@ -109,7 +114,6 @@ def _record(
         What changed, in words; warnings; the transaction's id.
     """
     site = recorder.site
-    refuse_untrusted(site)
     notes = _with(read_ledger(site), wanted)[1]
     if notes and site == target.site:
         refuse_shared(target, allowed)
