@@ -90,7 +90,7 @@ def _program() -> tuple[str, ...]:
     """How this patchctl is called: sudo looks for programs in its own directories alone."""
     started = sys.argv[0]
     directory, _, name = started.rpartition("/")
-    if name == "__main__.py":
+    if started.endswith("/patchctl/__main__.py"):
         return (sys.executable, "-m", "patchctl")
     if name != "patchctl" or not directory or directory in _FOUND_BY_SUDO:
         return ("patchctl",)

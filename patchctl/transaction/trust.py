@@ -90,7 +90,7 @@ def refuse_site(root: int, site: str) -> None:
     if doubt is None:
         return
     mended = f"chmod {'o-w' if doubt.who == 'everybody' else 'g-w'} {shlex.quote(site)}"
-    error = _refusal(doubt, mended if doubt.uid is None else f"run it as {_called(doubt.uid)}")
+    error = _refusal(doubt, mended if doubt.uid is None else f"sudo -u {shlex.quote(_login(doubt.uid))} patchctl")
     if doubt.uid is not None:
         error.login, error.site = _login(doubt.uid), site
     raise error
