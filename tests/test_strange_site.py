@@ -23,7 +23,7 @@ from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Done, patchctl
 from tests.sites import install, make_site
 from tests.small_wheels import make_wheel
-from tests.strangers import ACL, access_list, likeness, watched, within
+from tests.strangers import ACL, access_list, become_root_of_a_namespace, likeness, watched, within
 from tests.transaction_tree import do_not_wait_for_the_disk
 from tests.users import NOBODY, as_service_user, open_the_way
 
@@ -374,6 +374,24 @@ def test_who_called_root_with_sudo_may_have_his_own_registry_and_parent(scene: S
     where = ["--site", str(scene.site), "--registry", str(scene.registry)]
     assert patchctl("apply", "b-high", *where, env={"SUDO_UID": "12345"}).code == 3
     assert patchctl("apply", "b-high", *where, env={"SUDO_UID": str(NOBODY)}).code == 0
+
+
+def test_root_of_a_container_works_below_directories_of_users_who_have_no_name_there(scene: Scene) -> None:
+    """Rootless: the machine's root owns ``/``, which shows as nobody's; "root" is the user who started it."""
+    give_away(scene.around)
+    as_told(["-u", "nobody", "patchctl", "status", "--site", str(scene.site)])  # imports all that is needed
+
+    def act() -> Done | str:
+        refused = become_root_of_a_namespace(NOBODY - 1)
+        return refused or scene.run(["apply", "b-high"])
+
+    for path in (scene.around, *scene.around.rglob("*")):
+        os.chown(path, NOBODY - 1, NOBODY - 1, follow_symlinks=False)
+    done = within(60, act)
+    if isinstance(done, str):
+        pytest.skip(done)
+    assert done.code == 0, done
+    assert b"line_25 = 25\n" in (scene.site / ENGINE).read_bytes()
 
 
 def test_a_source_tree_of_another_user_is_not_edited_by_root(tmp_path: Path) -> None:
