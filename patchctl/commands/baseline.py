@@ -14,12 +14,11 @@ from patchctl.commands.inspection import DistributionCheck, Progress, is_for
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Clock, Place
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
-from patchctl.commands.trusted import refuse_strangers
 from patchctl.commands.verify import report_of, verify
 from patchctl.errors import Problem
 from patchctl.ledger import LEDGER_PATH, encode_ledger, read_ledger, read_ledger_bytes
 from patchctl.model import Baseline, EditKind, FileEdit, LedgerState, Target
-from patchctl.transaction import locked
+from patchctl.transaction import locked, refuse_untrusted
 from patchctl.verdict.attribution import Attribution, FileState
 
 Wanted = Mapping[str, Baseline | None]
@@ -58,7 +57,7 @@ def accept_absences(
     """
 
     def trust(target: Target) -> None:
-        refuse_strangers(place, target.site)
+        refuse_untrusted(target.site)
 
     found = verify(place, fast=fast, everything=everything, listed=listed, progress=progress, trust=trust)
     if found.verification is None or found.target is None:

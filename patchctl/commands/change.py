@@ -18,11 +18,11 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import gather
 from patchctl.commands.selection import Parsed
-from patchctl.commands.trusted import refuse_registry, refuse_strangers
+from patchctl.commands.trusted import refuse_registry
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
 from patchctl.model import Target
 from patchctl.target import editable_grafts
-from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked
+from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained
 
 Propose = Callable[[Scene], Proposal]
@@ -64,7 +64,7 @@ def carry_out(
     """
 
     def trust(target: Target) -> None:
-        refuse_strangers(place, target.site, target.grafts if allowed.editable else {})
+        refuse_untrusted(target.site, target.grafts if allowed.editable else {})
         refuse_registry(place)
 
     scene = gather(place, assumed=assumed, files=files, trust=trust)

@@ -30,7 +30,6 @@ from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import open_registry
 from patchctl.commands.selection import select
-from patchctl.commands.trusted import refuse_strangers
 from patchctl.errors import Outcome, PatchctlError, Problem, TargetError
 from patchctl.model import Target
 from patchctl.registry import Registry
@@ -40,6 +39,7 @@ from patchctl.target.ground import Ground, ground_of, umask
 from patchctl.target.kinds import kind_of
 from patchctl.target.layout import Environment
 from patchctl.target.oracle import prefix_of
+from patchctl.transaction import refuse_untrusted
 
 _SETTINGS = ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 
@@ -91,7 +91,7 @@ def doctor(
     if gc or clean:
         # All of them before the first is written to.
         for site in environment.sites:
-            refuse_strangers(place, site)
+            refuse_untrusted(site)
         for site in environment.sites:
             room = _room(site, environment, registry)
             planned = plan_cleaning(site, room.state, room.directories, clean=clean, collect=gc)

@@ -9,10 +9,9 @@ from patchctl.commands.place import Clock, Place
 from patchctl.commands.recording import Recorder
 from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import gather, unfinished_site
-from patchctl.commands.trusted import refuse_strangers
 from patchctl.model import Target
 from patchctl.target import editable_grafts
-from patchctl.transaction import JournalState, LockedSite
+from patchctl.transaction import JournalState, LockedSite, refuse_untrusted
 from patchctl.transaction import recover as settle
 
 
@@ -28,7 +27,7 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
     """
 
     def trust(target: Target) -> None:
-        refuse_strangers(place, target.site)
+        refuse_untrusted(target.site)
 
     unfinished = unfinished_site(place, trust)
     if unfinished is None:

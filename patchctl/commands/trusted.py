@@ -1,4 +1,4 @@
-"""Whom a writing command takes its orders from, besides its command line: site, registry and lock file.
+"""Whom a writing command takes its orders from, besides its command line: registry and lock file.
 
 Root installs what a registry and a lock file say, so that whoever may change them installs as root. Fine are files of
 root, and of the user who had root called with sudo: what he says on the command line counts as well.
@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 from patchctl.commands.given import absolute
 from patchctl.commands.place import Place
 from patchctl.disk import open_root, walk_below
-from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, doubts_above, user_name
+from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
 from patchctl.errors import UntrustedError
-from patchctl.transaction import refuse_untrusted
 
 _LEFT_OUT = (".", "_")
 """What begins so in a registry is not read."""
-
-
-def refuse_strangers(place: Place, site: str, grafts: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Refuse to write to a site that somebody else could have prepared; see ``transaction.refuse_untrusted``."""
-    refuse_untrusted(site, grafts, above=_callers(place))
 
 
 def refuse_registry(place: Place) -> None:
@@ -39,9 +32,9 @@ def refuse_registry(place: Place) -> None:
     trusted = _callers(place)
     for folder in place.registries:
         path = absolute(folder, place.cwd)
-        for doubt in (*doubts_above(path, trusted), *_doubts_in(path, trusted)):
+        for doubt in _doubts_in(path, trusted):
             quoted = shlex.quote(path)
-            hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}" if doubt.path.startswith(path) else None
+            hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}"
             raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint)
 
 
@@ -56,13 +49,13 @@ def refuse_lock_file(place: Place, path: str) -> None:
     trusted = _callers(place)
     whole = absolute(path, place.cwd)
     try:
-        status = Path(whole).stat()
-        own = doubt_about(status, whole, trusted, place=whole, group=False)
-        doubts = [*doubts_above(whole, trusted), *([own] if own is not None else [])]
+        doubt = doubt_about(Path(whole).stat(), whole, trusted, place=whole, group=False)
     except OSError:
         return  # whoever reads it will say so
-    for doubt in doubts:
-        raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt, None)
+    if doubt is not None:
+        quoted = shlex.quote(whole)
+        hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
+        raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt, hint)
 
 
 def _callers(place: Place) -> frozenset[int]:
@@ -95,10 +88,8 @@ def _doubts_in(path: str, trusted: frozenset[int]) -> Iterator[Doubt]:
         os.close(root)
 
 
-def _refusal(code: str, what: str, doubt: Doubt, hint: str | None) -> UntrustedError:
+def _refusal(code: str, what: str, doubt: Doubt, hint: str) -> UntrustedError:
     whose = f"belongs to {user_name(doubt.uid) or f'uid {doubt.uid}'}" if doubt.uid is not None else ""
     why = f"{doubt.path} {whose or f'is writable by {doubt.who}'}, who could have root install anything"
-    quoted = shlex.quote(doubt.path)
-    mended = f"chown -h root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
     message = f"{what} is not root's alone: {why}; nothing was touched: read it before you make it root's"
-    return UntrustedError(code, message, hint=hint or mended)
+    return UntrustedError(code, message, hint=hint)

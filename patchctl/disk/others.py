@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
 ROOT_ALONE = frozenset({0})
@@ -20,7 +20,6 @@ _ACL = "system.posix_acl_access"
 _ACL_HEAD, _ACL_ENTRY = 4, struct.Struct("<HHI")  # acl(5) as the kernel stores it: a version, then tag, rights, id
 _ACL_USER, _ACL_GROUP, _ACL_WRITE = 0x02, 0x08, 0x02
 _NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP, errno.ENOSYS})
-_LONGEST_CHAIN = 40  # links that the kernel follows in one path (path_resolution(7))
 
 
 class Doubt(NamedTuple):
@@ -64,46 +63,6 @@ def doubt_about(
     return None
 
 
-def doubts_above(path: str, trusted: Collection[int] = ROOT_ALONE) -> Iterator[Doubt]:
-    """Yield who else may put another thing in the place of ``path``: through a directory or a link on the way to it.
-
-    What has the sticky bit may be written by anybody: only its own things can be taken out of it (``/tmp``). Write
-    permission of a group is fine, as it is for a site (decision 0008).
-
-    Args:
-        path: absolute; it is not looked at itself.
-        trusted: uids that may own what is on the way.
-    """
-    known = {*trusted, *_unmapped()}
-    rest = [part for part in reversed(path.split("/")) if part not in {"", "."}]
-    current, links = "", 0
-    while rest and links <= _LONGEST_CHAIN:
-        try:
-            holder = os.stat(current or "/")
-        except OSError:
-            return
-        doubt = doubt_about(holder, current or "/", known, place=current or "/", group=True)
-        if doubt is not None and (doubt.uid is not None or not holder.st_mode & stat.S_ISVTX):
-            yield doubt
-        part = rest.pop()
-        if part == "..":
-            current = current.rpartition("/")[0]
-            continue
-        step = f"{current}/{part}"
-        try:
-            status = os.stat(step, follow_symlinks=False)
-        except OSError:
-            return  # whoever goes there will say so
-        if not stat.S_ISLNK(status.st_mode):
-            current = step
-            continue
-        if status.st_uid not in known:
-            yield Doubt(path=step, uid=status.st_uid)
-        text, links = os.readlink(step), links + 1
-        current = "" if text.startswith("/") else current
-        rest += [it for it in reversed(text.split("/")) if it not in {"", "."}]
-
-
 def user_name(uid: int) -> str | None:
     """Return what the passwd database calls a user; None: it does not know him."""
     import pwd
@@ -145,20 +104,3 @@ def _is_private(gid: int, trusted: Collection[int]) -> bool:
     users = pwd.getpwall()
     members = {user.pw_uid for user in users if user.pw_gid == gid or user.pw_name in names}
     return members <= set(trusted) and set(names) <= {user.pw_name for user in users}
-
-
-def _unmapped() -> frozenset[int]:
-    """Return the uid that stands for all who have none in this user namespace, where it is nobody's own.
-
-    In a container without root's rights on the machine (rootless podman, ``unshare -r``) what root of the machine owns
-    shows as belonging to that uid, and "root" can do no more there than the user who started it.
-    """
-    try:
-        with open("/proc/sys/kernel/overflowuid", encoding="ascii") as file:
-            overflow = int(file.read())
-        with open("/proc/self/uid_map", encoding="ascii") as lines:
-            ranges = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
-    except (OSError, ValueError):
-        return frozenset()
-    mapped = any(first <= overflow < first + count for first, count in ranges)
-    return frozenset() if mapped else frozenset({overflow})

@@ -1,8 +1,9 @@
-"""Whom a writer takes a site from: looks at who else may change it, its state, and the way to them.
+"""Whom a writer takes a site from: looks at who else may change it and its state.
 
-Root does what the state says. Whoever could have written that state, or could put another site in its place, would
-have root write what he likes, where he likes; so root works only where root alone has a say. Anybody else takes state
-from himself, from root and from the site's owner. Nothing is opened for writing here.
+Root does what the state says. Whoever could have written that state would have root write what he likes, where he
+likes; so root works only where root alone has a say. Anybody else takes state from himself, from root and from the
+site's owner. Nothing is opened for writing here. Directories above the site are not looked at: their owner could put
+another site there, but only one that is root's.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from patchctl.disk import NotRegularError, open_root
-from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, doubts_above, user_name
+from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
 from patchctl.errors import PatchctlError, UntrustedError
 from patchctl.model.layout import STATE_DIR, is_transaction_id
 from patchctl.transaction.files import names_in, open_directory
@@ -28,18 +29,15 @@ _DEEPEST = 3
 def refuse_untrusted(
     site: str,
     grafts: Mapping[str, str] = MappingProxyType({}),
-    *,
-    above: Collection[int] = ROOT_ALONE,
 ) -> None:
     """Refuse a site that another user could have prepared; a look, nothing is made.
 
-    The same goes for its state, for the directories outside the site that are to be edited and the packages in them,
-    and for the way to each. A change that would be refused for it is so before anything is planned, and a dry run too.
+    The same goes for its state, and for the directories outside the site that are to be edited and the packages in
+    them. A change that would be refused for it is so before anything is planned, and a dry run too.
 
     Args:
         site: absolute.
         grafts: top-level names that lie outside the site -> the absolute directory that holds them.
-        above: as root: uids that may own directories on the way: root, and whoever had root called (sudo).
 
     Raises:
         UntrustedError: ``untrusted-site``.
@@ -72,10 +70,6 @@ def refuse_untrusted(
             refuse_graft(fd, directory, top)
         finally:
             os.close(fd)
-    if os.geteuid() == 0:
-        for path in (site, *grafts.values()):
-            for doubt in doubts_above(path, above):
-                raise _on_the_way(doubt, path)
 
 
 def refuse_site(root: int, site: str) -> None:
@@ -173,16 +167,6 @@ def _below(parent: int, name: str, path: str, *, depth: int) -> Iterator[tuple[o
                 yield from _below(directory, inside, f"{path}/{name}", depth=depth - 1)
     finally:
         os.close(directory)
-
-
-def _on_the_way(doubt: Doubt, path: str) -> UntrustedError:
-    what = f"belongs to {_called(doubt.uid)}" if doubt.uid is not None else f"is writable by {doubt.who}"
-    message = f"{doubt.path}, on the way to {path}, {what}, who could put another directory in its place"
-    message += "; nothing was touched: keep what root patches below directories that root alone may change"
-    quoted = shlex.quote(doubt.path)
-    return UntrustedError(
-        _CODE, message, hint=f"chown -h root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
-    )
 
 
 def _refusal(doubt: Doubt, hint: str) -> UntrustedError:
