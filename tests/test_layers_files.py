@@ -55,6 +55,7 @@ JSON_WRITERS = {
 
 BELOW_A_ROOT = {
     "caches.py": "removes with the rights of the owner, by descriptor",
+    "commands/trusted.py": "whose the files of a registry are",
     "disk/links.py": "the one link that is followed",
     "disk/marks.py": "times and inodes",
     "disk/reading.py": "reads",
@@ -82,12 +83,12 @@ BELOW_A_ROOT = {
     "transaction/opening.py": "the state directory",
     "transaction/preflight.py": "whether a directory can be written",
     "transaction/swap.py": "the swap",
+    "transaction/trust.py": "whose the state directory is",
     "transaction/unnamed.py": "objects that nothing names",
 }
 """Modules that open, look at or change what lies below a directory, each by a descriptor of it."""
 
 BY_NAME = {
-    "caches.py": "os.path.realpath: where the owner's cache directory is",
     "cli/runner.py": "os.open: /dev/null",
     "commands/author.py": "Path.read_bytes: /proc/self/loginuid",
     "commands/examine_install.py": "os.path.realpath: what kind of site it is",
@@ -98,6 +99,7 @@ BY_NAME = {
     "commands/upcoming.py": "os.path.realpath: is the candidate the environment itself?",
     "commands/upgrade_steps.py": "Path.is_file: the interpreter that a printed command would name",
     "disk/around.py": "open: /proc/self/mountinfo",
+    "disk/others.py": "os.getxattr: the access list of what was looked at, when no descriptor of it is at hand",
     "disk/links.py": "os.open: what a descriptor of our own stands for",
     "disk/walking.py": "os.open: the root of a walk, which the caller chose",
     "logs/following.py": "os.stat: a log that the operator named",
@@ -120,7 +122,7 @@ BY_NAME = {
     "target/layout.py": "open os.listdir os.path.exists os.path.isdir os.path.isfile os.path.islink os.path.realpath:"
     " interpreters and the sites that they would use",
     "target/oracle.py": "os.listdir os.path.realpath: names in conda-meta, and the prefix of a site",
-    "target/reading.py": "os.path.realpath: the site, for paths that the operator typed",
+    "target/reading.py": "os.path.realpath os.stat: the site, for paths that the operator typed; whose a source tree is",
     "target/redirects.py": "os.path.exists os.path.isdir os.path.isfile os.path.islink: the source tree of an editable"
     " install; only whether it is there",
     "target/snapshot.py": "os.path.realpath: the site, beside mount points",
@@ -128,7 +130,6 @@ BY_NAME = {
     "transaction/bytecode.py": "os.path.realpath: how the site is spelled below PYTHONPYCACHEPREFIX",
     "transaction/holder.py": "open: /proc/locks",
     "transaction/lock.py": "os.open: /proc",
-    "transaction/opening.py": "os.stat: whose the site and its state directory are, before either is opened",
     "transaction/preflight.py": "os.path.realpath: the site, beside mount points",
 }
 """Modules that give the system a whole path: with which calls, and what for. No path from a diff, a registry, RECORD,

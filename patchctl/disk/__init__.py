@@ -5,7 +5,7 @@ whether it came from a patch, a ledger or a journal. ``walking`` has the walk, `
 the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
 """
 
-from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points
+from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
@@ -37,6 +37,7 @@ __all__ = [
     "look_below",
     "mark_below",
     "mount_points",
+    "on_one_mount",
     "open_linked",
     "open_parent",
     "open_regular",

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from patchctl.model.paths import place_problem
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEEPEST = 100
+"""Directories within each other that a walk enters: no package has so many, and each costs a descriptor."""
 
 
 class NotRegularError(OSError):
@@ -94,6 +96,47 @@ def _step(current: int, part: str, path: str) -> int:
     return following
 
 
+def walk_below(root_fd: int, top: str) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Walk a directory and what is below it from the top down, through real directories alone.
+
+    ``os.fwalk`` opens before it looks: a FIFO in the place of its top keeps it waiting for ever, a link leads it out.
+
+    Args:
+        root_fd: where ``top`` starts; it stays open.
+        top: POSIX, relative, without ``..``.
+
+    Yields:
+        The directory's path, relative to ``root_fd``; the names of the directories in it, of which the caller may take
+        some out; all other names, links among them; and its descriptor, which is closed afterwards.
+
+    Raises:
+        OSError: ``top`` is no real directory, or may not be entered. What may not be entered below it is left out.
+    """
+    parent, name = open_parent(root_fd, top)
+    try:
+        fd = os.open(name, _DIRECTORY, dir_fd=parent)
+    finally:
+        os.close(parent)
+    yield from _walk(fd, top, _DEEPEST)
+
+
+def _walk(fd: int, path: str, depth: int) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Walk an open directory, and close it."""
+    try:
+        with os.scandir(fd) as entries:
+            kinds = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        inside = [name for name, is_directory in kinds if is_directory]
+        yield path, inside, [name for name, is_directory in kinds if not is_directory], fd
+        for name in inside if depth else ():
+            try:
+                following = os.open(name, _DIRECTORY, dir_fd=fd)
+            except OSError:
+                continue
+            yield from _walk(following, f"{path}/{name}", depth - 1)
+    finally:
+        os.close(fd)
+
+
 def describe(parent: int, name: str) -> str:
     """Return what is wrong with ``name``, as a phrase that follows a path."""
     try:
@@ -101,24 +144,6 @@ def describe(parent: int, name: str) -> str:
     except OSError:
         return "changed while it was read"
     return "is a symbolic link" if stat.S_ISLNK(mode) else "is not what it should be"
-
-
-def walk_below(root_fd: Root, top: str) -> Iterator[tuple[str, list[str], list[str], int]]:
-    """Walk a directory as ``os.fwalk`` does: (path, names of directories, of other things, descriptor); no link at all.
-
-    Args:
-        root_fd: where ``top`` starts.
-        top: POSIX, relative; the paths that are given begin with it.
-
-    Raises:
-        OSError: as of :func:`open_parent`.
-    """
-    fd, _ = open_parent(root_fd, f"{top}/.")
-    try:
-        for directory, names, files, inside in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
-            yield top + directory[1:], names, files, inside
-    finally:
-        os.close(fd)
 
 
 def look_below(site: str, path: str) -> os.stat_result | None:
