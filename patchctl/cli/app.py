@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from patchctl import __version__
 from patchctl.cli import (
@@ -21,7 +24,35 @@ from patchctl.cli import (
     writers,
 )
 
+
+class _Verbs(TyperGroup):
+    """The verbs. What the parser says of a command line quotes words of it, which may come from anywhere."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the options before the verb."""
+        with _shown():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the rest, and run the verb."""
+        with _shown():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _shown() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, typer.BadParameter.__bases__):  # the parser's errors have no public name in typer
+            from patchctl.render.escape import visible
+
+            error.message = visible(error.message)  # type: ignore[attr-defined]
+        raise
+
+
 app = typer.Typer(
+    cls=_Verbs,
     name="patchctl",
     help="Keeps installed Python packages patched, safely, until upstream makes the patch unnecessary.",
     epilog="Exit codes: 0 ok, 1 attention or refused, 2 usage, 3 cannot answer, 4 unfinished transaction, 5 busy, "

@@ -63,10 +63,13 @@ class _UnsupportedError(Exception):
 def _of_finder(source: bytes) -> dict[str, str]:
     """Read MAPPING (top-level name -> path) of setuptools' finder module; its code is parsed, never run."""
     import ast
+    import warnings
 
     found: dict[str, object] = {}
     try:
-        body = ast.parse(source).body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning quotes characters of the source on standard error, as they are
+            body = ast.parse(source).body
         for node in body:
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             value = getattr(node, "value", None)

@@ -14,7 +14,7 @@ from patchctl.commands.describe import Described, Standing
 from patchctl.errors import PatchctlError
 from patchctl.model import Fix, FixRole
 from patchctl.patch import Kind
-from patchctl.render.escape import visible
+from patchctl.render.escape import json_text, visible
 from patchctl.render.pages.purl import purl_of
 from patchctl.render.words import one_line
 from patchctl.verdict import Assessment, SourceDiff
@@ -50,8 +50,7 @@ def cyclonedx_document(found: Described) -> str:
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE)
     content = JsonV1Dot6(bom).output_as_string()
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE + content)
-    document = json.loads(JsonV1Dot6(bom).output_as_string())
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(json.loads(JsonV1Dot6(bom).output_as_string()))
 
 
 def _bom(found: Described) -> Bom:
