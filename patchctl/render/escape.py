@@ -23,7 +23,7 @@ _MARKDOWN = {
     ord("<"): "&lt;",
     ord(">"): "&gt;",
 }
-_NOT_IN_CODE = frozenset("`<>&|$")
+_NOT_IN_CODE = frozenset("`<&|$")
 
 
 def visible(text: str) -> str:
