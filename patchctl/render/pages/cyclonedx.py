@@ -78,11 +78,11 @@ def _component(found: Described, name: str, build: str, carried: tuple[Assessmen
     from packageurl import PackageURL
 
     component = Component(
-        name=name,
+        name=visible(name),
         version=visible(build),
         type=ComponentType.LIBRARY,
         bom_ref=purl_of(name, build),
-        purl=PackageURL(type="pypi", name=name, version=build),
+        purl=PackageURL(type="pypi", name=visible(name), version=visible(build)),
     )
     fingerprint = found.target.distributions[name].fingerprint
     if fingerprint is not None:
