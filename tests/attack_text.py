@@ -43,7 +43,10 @@ _SEEN_ALTHOUGH_FORMAT = re.compile(
 )
 """Signs of a script that Unicode counts among its format characters."""
 
-_UNSEEN_BY_NAME = re.compile(r"VARIATION SELECTOR|^(?:HALFWIDTH )?HANGUL (?:CHOSEONG |JUNGSEONG )?FILLER|GRAPHEME JOINER|^TAG |INHERENT A")
+_UNSEEN_BY_NAME = re.compile(
+    r"VARIATION SELECTOR|^(?:HALFWIDTH )?HANGUL (?:CHOSEONG |JUNGSEONG )?FILLER"
+    r"|GRAPHEME JOINER|^TAG |INHERENT A"
+)
 _OWN = re.compile(
     rb"\x1b\[(?:0|1|2|3[1-46]|1;3[1-46]|39|49|38;5;\d{1,3})m"  # colours and weights that patchctl gives a text
     rb"|\x1b\[\?25[lh]|\r?\x1b\[2K|\x1b\[1A\x1b\[2K"  # the progress bar: the cursor off and on, a line drawn again
