@@ -47,7 +47,7 @@ JSON_WRITERS = {
     "ledger/codec.py": "the ledger",
     "ledger/records.py": "a record of the history",
     "notes.py": "a note for the next reading command",
-    "render/document.py": "the answer",
+    "render/escape.py": "the answer",
     "render/pages/openvex.py": "a page",
     "transaction/journal.py": "the journal",
     "transaction/lock.py": "who holds the lock",
@@ -122,7 +122,7 @@ BY_NAME = {
     "target/layout.py": "open os.listdir os.path.exists os.path.isdir os.path.isfile os.path.islink os.path.realpath:"
     " interpreters and the sites that they would use",
     "target/oracle.py": "os.listdir os.path.realpath: names in conda-meta, and the prefix of a site",
-    "target/reading.py": "os.path.realpath os.stat: the site, for paths that the operator typed; whose a source tree is",
+    "target/reading.py": "os.path.realpath os.stat: the site, for paths that were typed; whose a source tree is",
     "target/redirects.py": "os.path.exists os.path.isdir os.path.isfile os.path.islink: the source tree of an editable"
     " install; only whether it is there",
     "target/snapshot.py": "os.path.realpath: the site, beside mount points",

@@ -65,7 +65,7 @@ def run(
         report = report._replace(given=given_options(settings.place))
     code = EXIT_CODES[report.outcome]
     try:
-        _emit(report, code, common, settings, form)
+        code = _say(report, common, settings, form)
     except OSError as error:
         # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
         if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
@@ -74,14 +74,31 @@ def run(
     raise typer.Exit(code)
 
 
+def _say(report: Report, common: Common, settings: Settings | None, form: Callable[[Report], str] | None) -> int:
+    """Print the answer and return the exit code; one that cannot be laid out is a bug, and told as one.
+
+    Python's own traceback would show the text that nobody thought of as it is, whatever a terminal makes of it.
+    """
+    code = EXIT_CODES[report.outcome]
+    try:
+        _emit(report, code, common, settings, form)
+    except OSError:
+        raise
+    except Exception as error:
+        bug = _bug(report.command, error, verbose=common.verbose)
+        code = EXIT_CODES[bug.outcome]
+        _emit(bug, code, common, None, None)
+    return code
+
+
 def _with_command(error: PatchctlError, common: Common, settings: Settings | None) -> Problem:
     """Return the problem; where another user could run the same command, with the command that he would say."""
     if not isinstance(error, UntrustedError) or error.login is None or settings is None:
         return error.problem
-    import shlex
+    from patchctl.model.shell import shell_line
 
     words = as_user(error.login, common.words, settings.place, error.site)
-    return error.problem._replace(hint=shlex.join(words))
+    return error.problem._replace(hint=shell_line(words))
 
 
 def _drop_stdout() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from shlex import quote
 
 from patchctl.commands.diagnosis import Finding, Installed
 from patchctl.disk import look_below
 from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
 from patchctl.model.paths import path_problem
+from patchctl.model.shell import shell_word
 from patchctl.target import read_snapshot
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, stand, unchecked_byte_code
@@ -98,7 +98,7 @@ def of_leftovers(site: str) -> Iterator[Finding]:
     """Say what an interrupted install left: directories that pip renamed with ``~``, metadata without a name."""
     for entry in nameless(site):
         what = "a leftover of an interrupted install" if entry.startswith("~") else "metadata without name and version"
-        remedy = f"look into it, then remove it: rm -r {quote(f'{site}/{entry}')}"
+        remedy = f"look into it, then remove it: rm -r {shell_word(f'{site}/{entry}')}"
         if look_below(site, f"{entry}/RECORD") is not None:
             # What lost its name alone may be the last that tells which files the distribution has.
             remedy = "reinstall the distribution it belongs to: its RECORD may be all that tells which files it has"

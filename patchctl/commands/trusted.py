@@ -7,7 +7,6 @@ root, and of the user who had root called with sudo: what he says on the command
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from patchctl.commands.place import Place
 from patchctl.disk import open_root, walk_below
 from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
 from patchctl.errors import UntrustedError
+from patchctl.model.shell import shell_word
 
 _LEFT_OUT = (".", "_")
 """What begins so in a registry is not read."""
@@ -33,7 +33,7 @@ def refuse_registry(place: Place) -> None:
     for folder in place.registries:
         path = absolute(folder, place.cwd)
         for doubt in _doubts_in(path, trusted):
-            quoted = shlex.quote(path)
+            quoted = shell_word(path)
             hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}"
             raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint)
 
@@ -53,7 +53,7 @@ def refuse_lock_file(place: Place, path: str) -> None:
     except OSError:
         return  # whoever reads it will say so
     if doubt is not None:
-        quoted = shlex.quote(whole)
+        quoted = shell_word(whole)
         hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
         raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt, hint)
 

@@ -9,7 +9,6 @@ another site there, but only one that is root's.
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from patchctl.disk import NotRegularError, open_root
 from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
 from patchctl.errors import PatchctlError, UntrustedError
 from patchctl.model.layout import STATE_DIR, is_transaction_id
+from patchctl.model.shell import shell_line, shell_word
 from patchctl.transaction.files import names_in, open_directory
 from patchctl.transaction.names import CONTENT, TMP
 
@@ -83,8 +83,8 @@ def refuse_site(root: int, site: str) -> None:
     doubt = doubt_about(os.fstat(root), site, place=root, group=True)
     if doubt is None:
         return
-    mended = f"chmod {'o-w' if doubt.who == 'everybody' else 'g-w'} {shlex.quote(site)}"
-    error = _refusal(doubt, mended if doubt.uid is None else f"sudo -u {shlex.quote(_login(doubt.uid))} patchctl")
+    mended = f"chmod {'o-w' if doubt.who == 'everybody' else 'g-w'} {shell_word(site)}"
+    error = _refusal(doubt, mended if doubt.uid is None else f"sudo -u {shell_word(_login(doubt.uid))} patchctl")
     if doubt.uid is not None:
         error.login, error.site = _login(doubt.uid), site
     raise error
@@ -98,7 +98,7 @@ def refuse_graft(fd: int, directory: str, top: str) -> None:
     for status, path in ((os.fstat(fd), directory), (os.stat(top, dir_fd=fd, follow_symlinks=False), package)):
         doubt = doubt_about(status, path, place=path, group=True)
         if doubt is not None:
-            both = shlex.join((directory, package))
+            both = shell_line((directory, package))
             raise _refusal(doubt, f"chown root: {both}" if doubt.uid is not None else f"chmod go-w {both}")
 
 
@@ -125,15 +125,15 @@ def refuse_state(state: int, path: str, site_uid: int) -> None:
 
 def no_directory(path: str) -> PatchctlError:
     """Return the refusal of a link, or a file, in the place of the state directory (absolute)."""
-    hint = f"mv {shlex.quote(path)} {shlex.quote(f'{path}.untrusted')}"
+    hint = f"mv {shell_word(path)} {shell_word(f'{path}.untrusted')}"
     return PatchctlError(_CODE, f"{path} is a link or no directory; nothing was touched", hint=hint, path=STATE_DIR)
 
 
 def _mended(doubt: Doubt, state: str) -> str:
     """State of a stranger is not believed: what is in the files can be recorded again."""
     if doubt.uid is None:
-        return f"chmod -R go-w {shlex.quote(state)}"
-    return f"mv {shlex.quote(state)} {shlex.quote(f'{state}.untrusted')} && patchctl adopt"
+        return f"chmod -R go-w {shell_word(state)}"
+    return f"mv {shell_word(state)} {shell_word(f'{state}.untrusted')} && patchctl adopt"
 
 
 def _content(state: int, path: str) -> Iterator[tuple[os.stat_result, str]]:

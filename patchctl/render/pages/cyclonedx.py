@@ -14,7 +14,7 @@ from patchctl.commands.describe import Described, Standing
 from patchctl.errors import PatchctlError
 from patchctl.model import Fix, FixRole
 from patchctl.patch import Kind
-from patchctl.render.escape import visible
+from patchctl.render.escape import printable_json, visible
 from patchctl.render.pages.purl import purl_of
 from patchctl.render.words import one_line
 from patchctl.verdict import Assessment, SourceDiff
@@ -49,7 +49,7 @@ def cyclonedx_document(found: Described) -> str:
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE)
     content = JsonV1Dot6(bom).output_as_string()
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE + content)
-    return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
+    return printable_json(JsonV1Dot6(bom).output_as_string(indent=2)) + "\n"
 
 
 def _bom(found: Described) -> Bom:
@@ -77,11 +77,11 @@ def _component(found: Described, name: str, build: str, carried: tuple[Assessmen
     from packageurl import PackageURL
 
     component = Component(
-        name=name,
+        name=visible(name),
         version=visible(build),
         type=ComponentType.LIBRARY,
         bom_ref=purl_of(name, build),
-        purl=PackageURL(type="pypi", name=name, version=build),
+        purl=PackageURL(type="pypi", name=visible(name), version=visible(build)),
     )
     fingerprint = found.target.distributions[name].fingerprint
     if fingerprint is not None:
