@@ -35,6 +35,9 @@ BYTES = "\udc9b2J\udcff\udc1b-\ud800"
 HOSTILE = " ".join((*COMMANDS.values(), MARKUP, WIDE))
 """All of it that UTF-8 can hold."""
 
+ONE_LINE = " ".join(HOSTILE.splitlines())
+"""The same without what Python takes for the end of a line."""
+
 NAME = "\x1b]0;o\x07\x1b[35m\u202ex\x9b2J\r\u200b[bold]:skull:"
 """Enough for a name: short, and without a slash."""
 

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 def as_plain(report: Report) -> str:
     """Return the answer as lines, each ended by a newline."""
-    # The records are escaped by then.
-    given = tuple(visible(word) for word in report.given)
-    return "".join(record_with_options(line, given) + "\n" for line in _lines(report))
+    return "".join(record_with_options(line, report.given) + "\n" for line in _lines(report))
 
 
 def _lines(report: Report) -> Iterator[str]:
