@@ -29,8 +29,11 @@ MARKUP = "[bold red]x[/bold red] [link=http://evil.example]y[/link] [/] [@click=
 WIDE = "\u5bbd\u4f53 \uff37\uff49\uff44\uff45 \U0001f480 a\u0301"
 """Honest text that must stay as it is: wide characters, a skull, and an accent that stands by itself."""
 
-BYTES = "\udc9b2J\udcff\udc1b-\ud800"
-"""Bytes that are no UTF-8, as Python reads names and arguments, and what no bytes are read as, but JSON can hold."""
+BYTES = "\udc9b2J\udcff\udc90\udc80"
+"""Bytes that are no UTF-8, as Python reads names and arguments: among them the CSI of an 8-bit terminal."""
+
+LONE = "\udc1b-\ud800"
+"""Surrogates that are read from no bytes, but can stand in JSON."""
 
 HOSTILE = " ".join((*COMMANDS.values(), MARKUP, WIDE))
 """All of it that UTF-8 can hold."""
@@ -52,7 +55,7 @@ _UNSEEN_BY_NAME = re.compile(
 )
 _OWN = re.compile(
     rb"\x1b\[(?:0|1|2|3[1-46]|1;3[1-46]|39|49|38;5;\d{1,3})m"  # colours and weights that patchctl gives a text
-    rb"|\x1b\[\?25[lh]|\r?\x1b\[2K|\x1b\[1A\x1b\[2K"  # the progress bar: the cursor off and on, a line drawn again
+    rb"|\x1b\[\?25[lh]|\r?\x1b\[2K|\r?\x1b\[1A\x1b\[2K"  # the progress bar: the cursor off and on, a line drawn again
 )
 
 

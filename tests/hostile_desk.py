@@ -28,6 +28,10 @@ TURNED = "vllm/\u202ey\u200b\u2028p.py"
 """A name that a diff may have: nothing in it is a control character, or no UTF-8."""
 
 BUILD = "0.20.0+das.dtk2604"
+NO_LITERAL = "\\'\0"
+AS_PYTHON = f"x = '{ONE_LINE.translate(dict.fromkeys(map(ord, NO_LITERAL)))}'"
+"""Hostile text in a literal, which Python can read."""
+
 TABLES: Mapping[str, Shape] = {
     "entry": ENTRY,
     "variant": VARIANT,
@@ -106,6 +110,10 @@ def tries(text: str) -> Iterator[Try]:
             if "{" in example:
                 forms += [{text: text}, {"--quantization": [text]}, {"--speculative-config": {text: [text]}}]
                 forms += [{"VLLM_X": text}, {"VLLM_X": [text]}, {"--speculative-config": {"method": [text]}}]
+            if key in {"contains", "absent"}:
+                forms.append(AS_PYTHON)
+            if key in {"matches", "log"}:
+                forms.append(f"{re.escape(text)}(?P<kind>x)")
             if table == "evidence" and key == "any":
                 forms = [
                     [{"file": PATH, name: text}, {"file": PATH, "contains": "b"}] for name in ("contains", "symbol")

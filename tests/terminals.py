@@ -21,26 +21,37 @@ from typing import NamedTuple
 from patchctl.cli.app import app
 
 COLUMNS = 80
-DEADLINE = 60.0
-"""Seconds that a run may take."""
+DEADLINE = 120.0
+"""Seconds that all lines of a child may take."""
+
+_DECIDING = frozenset(
+    {"VIRTUAL_ENV", "CONDA_PREFIX", "SOURCE_DATE_EPOCH", "SUDO_UID", "NO_COLOR", "COLUMNS", "LINES", "COLORTERM"}
+)
 
 
 class Shown(NamedTuple):
-    """What was written to the terminal, both streams together, and the exit code."""
+    """What was written to the terminal, both streams together, and the worst exit code."""
 
     raw: bytes
     code: int
 
 
-def in_terminal(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> Shown:
-    """Run ``patchctl ARGUMENTS`` on a terminal of 80 columns; words may hold what only bytes could be read as."""
+Line = Sequence[str]
+"""A command line without its program."""
+
+
+def in_terminal(*lines: Line, env: Mapping[str, str] | None = None) -> Shown:
+    """Run command lines one after another on a terminal of 80 columns.
+
+    Words may hold what only bytes could be read as. Several lines share one child, which costs more than a run.
+    """
     pid, master = pty.fork()
     if pid == 0:
-        _be_patchctl(arguments, env or {})
+        _be_patchctl(lines, env or {})
     return _collected(pid, master)
 
 
-def through_pipes(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> Shown:
+def through_pipes(*lines: Line, env: Mapping[str, str] | None = None) -> Shown:
     """Run the same with both streams in one pipe."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -49,47 +60,46 @@ def through_pipes(arguments: Sequence[str], *, env: Mapping[str, str] | None = N
         null = os.open(os.devnull, os.O_RDONLY)
         for fd, target in ((null, 0), (writing, 1), (writing, 2)):
             os.dup2(fd, target)
-        _be_patchctl(arguments, env or {})
+        _be_patchctl(lines, env or {})
     os.close(writing)
     return _collected(pid, reading)
 
 
-def _be_patchctl(arguments: Sequence[str], env: Mapping[str, str]) -> None:
+def _be_patchctl(lines: Sequence[Line], env: Mapping[str, str]) -> None:
     """What the child does; it never returns into the tests."""
-    code = 70
+    code = 0
     try:
         if os.isatty(1):
             tty.setraw(1)
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-        for name in [name for name in os.environ if name.startswith(("PATCHCTL_", "PYTEST_"))]:
-            del os.environ[name]
-        for name in (
-            "VIRTUAL_ENV",
-            "CONDA_PREFIX",
-            "SOURCE_DATE_EPOCH",
-            "SUDO_UID",
-            "NO_COLOR",
-            "COLUMNS",
-            "COLORTERM",
-        ):
-            os.environ.pop(name, None)
+        for name in list(os.environ):
+            if name.startswith(("PATCHCTL_", "PYTEST_")) or name in _DECIDING:
+                del os.environ[name]
         os.environ.update({"TERM": "xterm-256color"} | dict(env))
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
         sys.stdout = _writer(1, "strict")
         sys.stderr = _writer(2, "backslashreplace")
-        try:
-            app(args=list(arguments), prog_name="patchctl")
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 1
-        except BaseException:
-            traceback.print_exc()
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
+        for line in lines:
+            code = max(code, _run(line))
     except BaseException:
+        code = 70
         os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
     finally:
         os._exit(code)
+
+
+def _run(line: Line) -> int:
+    code = 70
+    try:
+        app(args=list(line), prog_name="patchctl")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    return code
 
 
 def _writer(fd: int, errors: str) -> io.TextIOWrapper:

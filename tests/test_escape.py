@@ -7,6 +7,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 import typer
@@ -27,7 +28,7 @@ from patchctl.render.pages import SHAPES, page_of
 from patchctl.render.plain import as_plain
 from patchctl.render.problems import environment_text, problem_text
 from patchctl.render.terminal import as_terminal, diff_for_terminal
-from tests.attack_text import BYTES, COMMANDS, HOSTILE, MARKUP, WIDE, live, must_be_escaped
+from tests.attack_text import BYTES, COMMANDS, HOSTILE, LONE, MARKUP, WIDE, live, must_be_escaped
 from tests.made import Maker
 from tests.test_layers import PACKAGE, modules
 
@@ -45,7 +46,7 @@ _UTF_8 = frozenset({"FileEdit.path", "LockWritten.data", "Publication.text"})
 
 
 def text_for(field: str) -> str:
-    return _WORDS.get(field) or (HOSTILE if field in _UTF_8 else HOSTILE + BYTES)
+    return _WORDS.get(field) or (HOSTILE if field in _UTF_8 else HOSTILE + BYTES + LONE)
 
 
 def report(turn: int) -> Report:
@@ -98,14 +99,14 @@ class TestTheEscaper:
         assert visible_block("a\tb\r\n\x0c\u2028\x1b") == "a\tb\\x0d\n\\x0c\\u2028\\x1b"
 
     def test_changes_nothing_twice(self) -> None:
-        once = visible(HOSTILE + BYTES)
+        once = visible(HOSTILE + BYTES + LONE)
         assert visible(once) == visible_block(once) == once
         assert MARKUP in once
 
     def test_writes_json_that_is_safe_on_a_terminal_and_means_the_text(self) -> None:
-        text = json_text({HOSTILE + BYTES: [HOSTILE + BYTES]})
+        text = json_text({HOSTILE + BYTES + LONE: [HOSTILE + BYTES + LONE]})
         assert all(char == "\n" or " " <= char <= "~" for char in text)
-        assert json.loads(text) == {HOSTILE + BYTES: [HOSTILE + BYTES]}
+        assert json.loads(text) == {HOSTILE + BYTES + LONE: [HOSTILE + BYTES + LONE]}
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_the_check_of_a_raw_stream_finds_each_of_them(self, name: str) -> None:
@@ -141,7 +142,7 @@ class TestEveryValue:
     def test_in_json(self, turn: int) -> None:
         text = as_json(report(turn), 0)
         assert all(char == "\n" or " " <= char <= "~" for char in text)
-        assert HOSTILE + BYTES in list(strings(json.loads(text)))
+        assert HOSTILE + BYTES + LONE in list(strings(json.loads(text)))
 
     @pytest.mark.parametrize("turn", range(TURNS))
     def test_alone_and_in_problems(self, turn: int) -> None:
@@ -200,6 +201,12 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(item)
 
 
+@cache
+def rooms() -> list[tuple[str, str, ast.Module]]:
+    """Every module: its room, its file relative to the package, its syntax."""
+    return [(room, str(path.relative_to(PACKAGE)), tree) for room, path, tree in modules()]
+
+
 def calls(room: str) -> Iterator[tuple[str, ast.Call]]:
     """Yield (file relative to the package, call) of every call in a room."""
     for name, path, tree in modules():
@@ -209,14 +216,23 @@ def calls(room: str) -> Iterator[tuple[str, ast.Call]]:
 
 def imported(room: str) -> Iterator[tuple[str, str]]:
     """Yield (file, what it imports from where), the imports for the type checker left out."""
-    for name, path, tree in modules():
+    for name, file, tree in rooms():
         if name == room:
             checker = {inner for node in ast.walk(tree) if _is_for_checkers(node) for inner in ast.walk(node)}
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and node not in checker:
-                    yield from ((str(path.relative_to(PACKAGE)), f"{node.module}.{it.name}") for it in node.names)
+                    yield from ((file, f"{node.module}.{it.name}") for it in node.names)
                 elif isinstance(node, ast.Import) and node not in checker:
-                    yield from ((str(path.relative_to(PACKAGE)), it.name) for it in node.names)
+                    yield from ((file, it.name) for it in node.names)
+
+
+def _parses(node: ast.AST) -> bool:
+    found = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return any(
+        (isinstance(name, ast.Name) and name.id == "compile") or ast.unparse(name) == "ast.parse"
+        for name in found
+        if isinstance(name, ast.Name | ast.Attribute)
+    )
 
 
 def _is_for_checkers(node: ast.AST) -> bool:
@@ -313,13 +329,9 @@ class TestWhoPrints:
     def test_whoever_parses_somebody_elses_python_silences_its_warnings(self) -> None:
         """A warning quotes characters of the source on standard error, as they are."""
         wrong = []
-        for _, path, tree in modules():
+        for _, file, tree in rooms():
             for node in ast.walk(tree):
-                if isinstance(node, ast.FunctionDef) and any(
-                    isinstance(inner, ast.Call) and ast.unparse(inner.func) in {"ast.parse", "compile"}
-                    for inner in ast.walk(node)
-                ):
-                    text = ast.unparse(node)
-                    if "catch_warnings()" not in text or "simplefilter('ignore')" not in text:
-                        wrong.append(f"{path.relative_to(PACKAGE)}: {node.name}")
+                text = ast.unparse(node) if isinstance(node, ast.FunctionDef) and _parses(node) else None
+                if text is not None and ("catch_warnings()" not in text or "simplefilter('ignore')" not in text):
+                    wrong.append(f"{file}: {ast.unparse(node).partition(':')[0]}")
         assert wrong == []
