@@ -50,9 +50,10 @@ class Maker:
         return self._plain(kind, field)
 
     def _of_union(self, inner: tuple[Any, ...], field: str) -> Any:
-        """Return a form that says something; every third turn what need not be there is left out."""
+        """Return a form that says something; in one of nine turns what need not be there is left out."""
         forms = [form for form in inner if form is not type(None)]
-        if len(forms) < len(inner) and (self._depth > DEEPEST or (self._turn + next(self._numbers)) % 9 == 8):
+        is_deep = self._depth > DEEPEST and forms[0] not in {str, bytes, int}
+        if len(forms) < len(inner) and (is_deep or (self._turn + next(self._numbers)) % 9 == 8):
             return None
         return self.make(forms[self._turn % len(forms)], field)
 
