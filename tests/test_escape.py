@@ -16,7 +16,7 @@ from patchctl.cli.app import app
 from patchctl.commands import Report
 from patchctl.commands.describe import Described
 from patchctl.errors import Problem
-from patchctl.model.characters import UNSEEN
+from patchctl.model.characters import unseen
 from patchctl.render.alone import alone_on_stdout
 from patchctl.render.document import as_json
 from patchctl.render.escape import json_text, visible, visible_block
@@ -30,7 +30,7 @@ from patchctl.render.problems import environment_text, problem_text
 from patchctl.render.terminal import as_terminal, diff_for_terminal
 from tests.attack_text import BYTES, COMMANDS, HOSTILE, LONE, MARKUP, WIDE, live, must_be_escaped
 from tests.made import Maker
-from tests.test_layers import PACKAGE, modules
+from tests.test_layers import LINES, PACKAGE, modules
 
 TURNS = 9
 """Each form of a field, and each word of an enumeration that a shape tells apart, has its turn in so many."""
@@ -75,7 +75,7 @@ class TestTheEscaper:
         wrong = [
             f"U+{code:04X} {unicodedata.name(chr(code), '')}"
             for code in range(sys.maxunicode + 1)
-            if UNSEEN.match(chr(code)) and not must_be_escaped(chr(code)) and unicodedata.category(chr(code)) != "Cn"
+            if unseen().match(chr(code)) and not must_be_escaped(chr(code)) and unicodedata.category(chr(code)) != "Cn"
         ]
         assert wrong == []
         assert visible(WIDE) == WIDE
@@ -325,6 +325,11 @@ class TestWhoPrints:
         writers = {file for file, node in calls("render") if ast.unparse(node.func) == "json.dumps"}
         # openvex makes the id of its document from the content; it prints nothing of that
         assert writers == {"render/escape.py", "render/pages/openvex.py"}
+
+    def test_whoever_names_a_command_quotes_with_the_one_function(self) -> None:
+        """``shlex`` quotes a control character as it is, which on a terminal is then shown as other text."""
+        found = {file for room in LINES for file, what in imported(room) if what.split(".")[0] == "shlex"}
+        assert {file for file in found if not file.startswith("launch/")} == {"model/shell.py"}
 
     def test_whoever_parses_somebody_elses_python_silences_its_warnings(self) -> None:
         """A warning quotes characters of the source on standard error, as they are."""

@@ -11,11 +11,12 @@ from typing import NoReturn
 
 import typer
 
+from patchctl.cli.again import as_user
 from patchctl.cli.options import Common
 from patchctl.cli.settings import Settings, clock, resolve
 from patchctl.commands import Clock, Place, Report
 from patchctl.commands.given import given_options
-from patchctl.errors import Outcome, PatchctlError, Problem
+from patchctl.errors import Outcome, PatchctlError, Problem, UntrustedError
 
 EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.OK: 0,
@@ -53,7 +54,8 @@ def run(
         settings = resolve(common, os.environ)
         report = act(settings.place, clock(os.environ, time.time()))
     except PatchctlError as error:
-        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, error.problem))
+        problem = _with_command(error, common, settings)
+        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, problem))
     except KeyboardInterrupt:
         problem = Problem(code="interrupted", message="interrupted; nothing was left half done")
         report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))
@@ -87,6 +89,16 @@ def _say(report: Report, common: Common, settings: Settings | None, form: Callab
         code = EXIT_CODES[bug.outcome]
         _emit(bug, code, common, None, None)
     return code
+
+
+def _with_command(error: PatchctlError, common: Common, settings: Settings | None) -> Problem:
+    """Return the problem; where another user could run the same command, with the command that he would say."""
+    if not isinstance(error, UntrustedError) or error.login is None or settings is None:
+        return error.problem
+    from patchctl.model.shell import shell_line
+
+    words = as_user(error.login, common.words, settings.place, error.site)
+    return error.problem._replace(hint=shell_line(words))
 
 
 def _drop_stdout() -> None:

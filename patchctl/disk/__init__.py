@@ -5,11 +5,11 @@ whether it came from a patch, a ledger or a journal. ``walking`` has the walk, `
 the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
 """
 
-from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points
+from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
-from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots
+from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots, walk_below
 
 __all__ = [
     "Found",
@@ -27,6 +27,7 @@ __all__ = [
     "link_text",
     "mark_below",
     "mount_points",
+    "on_one_mount",
     "open_linked",
     "open_parent",
     "open_regular",
@@ -35,4 +36,5 @@ __all__ = [
     "read_below",
     "read_linked",
     "read_whole",
+    "walk_below",
 ]

@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEEPEST = 100
+"""Directories within each other that a walk enters: no package has so many, and each costs a descriptor."""
 
 
 class NotRegularError(OSError):
@@ -86,6 +88,47 @@ def _step(current: int, part: str, path: str) -> int:
         raise
     os.close(current)
     return following
+
+
+def walk_below(root_fd: int, top: str) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Walk a directory and what is below it from the top down, through real directories alone.
+
+    ``os.fwalk`` opens before it looks: a FIFO in the place of its top keeps it waiting for ever, a link leads it out.
+
+    Args:
+        root_fd: where ``top`` starts; it stays open.
+        top: POSIX, relative, without ``..``.
+
+    Yields:
+        The directory's path, relative to ``root_fd``; the names of the directories in it, of which the caller may take
+        some out; all other names, links among them; and its descriptor, which is closed afterwards.
+
+    Raises:
+        OSError: ``top`` is no real directory, or may not be entered. What may not be entered below it is left out.
+    """
+    parent, name = open_parent(root_fd, top)
+    try:
+        fd = os.open(name, _DIRECTORY, dir_fd=parent)
+    finally:
+        os.close(parent)
+    yield from _walk(fd, top, _DEEPEST)
+
+
+def _walk(fd: int, path: str, depth: int) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Walk an open directory, and close it."""
+    try:
+        with os.scandir(fd) as entries:
+            kinds = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        inside = [name for name, is_directory in kinds if is_directory]
+        yield path, inside, [name for name, is_directory in kinds if not is_directory], fd
+        for name in inside if depth else ():
+            try:
+                following = os.open(name, _DIRECTORY, dir_fd=fd)
+            except OSError:
+                continue
+            yield from _walk(following, f"{path}/{name}", depth - 1)
+    finally:
+        os.close(fd)
 
 
 def describe(parent: int, name: str) -> str:

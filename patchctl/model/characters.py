@@ -6,6 +6,7 @@ Each name holds the inside of a character class of :mod:`re`.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 CONTROL = "\x00-\x1f\x7f-\x9f"
 """C0, DEL and C1: what a terminal obeys."""
@@ -24,5 +25,8 @@ annotation marks. At the end: line ends that most programs do not show as such."
 NO_TEXT = "\ud800-\udfff"
 """Lone surrogates: how bytes that are no UTF-8 travel."""
 
-UNSEEN = re.compile(f"[{CONTROL}{BIDI}{INVISIBLE}{NO_TEXT}]")
-"""Every character that must not be shown as it is."""
+
+@cache
+def unseen() -> re.Pattern[str]:
+    """Return the pattern of every character that must not be shown as it is; few runs meet one, and need it."""
+    return re.compile(f"[{CONTROL}{BIDI}{INVISIBLE}{NO_TEXT}]")

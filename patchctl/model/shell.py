@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from patchctl.model.characters import UNSEEN
+from patchctl.model.characters import unseen
 
-_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LONE = "[\ud800-\udc7f\udd00-\udfff]"
 """Surrogates that stand for no byte: no path has them."""
 
 
@@ -23,10 +23,10 @@ def shell_word(text: str) -> str:
     """
     from shlex import quote  # late: many answers name no command
 
-    if UNSEEN.search(text) is None:
+    if (text.isascii() and text.isprintable()) or unseen().search(text) is None:
         return quote(text)
-    plain = _LONE.sub("?", text).replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{UNSEEN.sub(_spelt, plain)}'"
+    plain = re.sub(_LONE, "?", text).replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{unseen().sub(_spelt, plain)}'"
 
 
 def _spelt(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from patchctl.model.characters import UNSEEN
+from patchctl.model.characters import unseen
 
 _FIRST_BEYOND_LATIN1 = 0x100
 _FIRST_BEYOND_16_BITS = 0x10000
@@ -33,12 +33,12 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return UNSEEN.sub(_escape, text)
+    return unseen().sub(_escape, text)
 
 
 def visible_block(text: str) -> str:
     """Return ``text`` with its line ends and tabs, every other control character shown as an escape."""
-    return UNSEEN.sub(lambda found: found[0] if found[0] in "\n\t" else _escape(found), text)
+    return unseen().sub(lambda found: found[0] if found[0] in "\n\t" else _escape(found), text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from patchctl.errors import Problem, TargetError
 from patchctl.model.target import row_sha256
-from patchctl.target.reading import open_site, read_metadata
+from patchctl.target.reading import is_strange_to_root, open_site, read_metadata
 from patchctl.target.record import parse_record
 
 _ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
@@ -140,7 +140,7 @@ def _linked_headers(root_fd: int, entry: str, names: Collection[str] | None) -> 
     """Return Name and Version of a ``setup.py develop`` install: the link's first line names the source tree."""
     line = (read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip()
     tree = os.fsdecode(line)
-    if not os.path.isabs(tree) or not os.path.isdir(tree):
+    if not os.path.isabs(tree) or is_strange_to_root(root_fd, tree) or not os.path.isdir(tree):
         return None, None
     # Only egg-info: a tree whose egg-link leads to itself must not be followed for ever.
     found = find_holdings(tree, names, endings=(".egg-info",))

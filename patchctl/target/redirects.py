@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from patchctl.errors import Problem, TargetError
-from patchctl.target.reading import read_metadata
+from patchctl.target.reading import is_strange_to_root, read_metadata
 
 _SMALL = 1 << 20
 _HINT = "install it as a wheel (pip install . without -e), then run patchctl again"
@@ -126,6 +126,8 @@ def _of_directories(directories: list[str], tops: Iterable[str]) -> dict[str, st
 
 def _refuse_unsafe(site: str, grafts: Mapping[str, str]) -> None:
     for top, directory in grafts.items():
+        if is_strange_to_root(site, f"{directory}/{top}"):
+            raise _UnsupportedError(f"{directory}/{top} is not of the site's owner, whom root does not follow there")
         if "/__editable__." in f"{directory}/":
             raise _UnsupportedError(f"{directory} is a tree of links that setuptools' strict mode made")
         if not os.path.isabs(directory) or os.path.islink(f"{directory}/{top}"):

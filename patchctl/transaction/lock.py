@@ -82,12 +82,12 @@ def _names(note: dict[str, object]) -> bool:
 def _open(state: int, site: str) -> int:
     try:
         try:
+            # A device is not opened to see that it is one.
+            if not stat.S_ISREG(os.stat(LOCK, dir_fd=state, follow_symlinks=False).st_mode):
+                raise _not_a_file(site)
             fd = os.open(LOCK, _OPEN, dir_fd=state)
         except FileNotFoundError:
-            fd = os.open(LOCK, _OPEN | os.O_CREAT, 0o644, dir_fd=state)
-            os.fchmod(fd, 0o644)
-            if os.geteuid() == 0:
-                os.fchown(fd, -1, os.fstat(state).st_gid)
+            fd = _made(state)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EISDIR, errno.ENXIO}:
             raise _not_a_file(site) from None
@@ -95,6 +95,18 @@ def _open(state: int, site: str) -> int:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise _not_a_file(site)
+    return fd
+
+
+def _made(state: int) -> int:
+    """Make the file, or open what another patchctl made meanwhile: only what we made ourselves is given a mode."""
+    try:
+        fd = os.open(LOCK, _OPEN | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=state)
+    except FileExistsError:
+        return os.open(LOCK, _OPEN, dir_fd=state)
+    os.fchmod(fd, 0o644)
+    if os.geteuid() == 0:
+        os.fchown(fd, -1, os.fstat(state).st_gid)
     return fd
 
 
