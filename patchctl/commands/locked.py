@@ -38,7 +38,7 @@ def open_gate(place: Place, path: str) -> Gate:
         LockFileError: it cannot be read, or something in it is wrong.
     """
     lock = read_lock(path)
-    return Gate(path=path, lock=lock, place=place._replace(wanted=lock.ids))
+    return Gate(path=path, lock=lock, place=place._replace(wanted=lock.ids, taking=lock.ids))
 
 
 def review_of(gate: Gate, scene: Scene) -> Review:
