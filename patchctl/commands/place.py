@@ -22,6 +22,8 @@ class Place(NamedTuple):
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
+        handed_over: there are signs that ``environ`` is another user's: nothing is kept or removed where it says that
+            the caller's own files are.
         cwd: the working directory, absolute; None: it is gone.
         proc: where the kernel shows its processes, absolute.
         boottime_ns: CLOCK_BOOTTIME in nanoseconds; None: the clock is asked when it is needed.
@@ -36,6 +38,7 @@ class Place(NamedTuple):
     environ: Mapping[str, str] = MappingProxyType({})
     pycache_prefix: str | None = None
     origin: str | None = None
+    handed_over: bool = False
     cwd: str | None = None
     proc: str = "/proc"
     boottime_ns: int | None = None
