@@ -60,8 +60,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """
     reports = [report for kind in terminalreporter.stats.values() for report in kind]
     scenarios = scenario_lines(report for report in reports if isinstance(report, pytest.TestReport))
-    attacks = table(config.stash.get(TRIED, []))
-    told = (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios)), ("attacks", list(attacks)))
+    tried: list[Tried] = config.stash.get(TRIED, [])
+    told = (("tables", config.stash.get(TABLES, [])), ("scenarios", list(scenarios)), ("attacks", list(table(tried))))
     for title, lines in told:
         if lines:
             terminalreporter.section(title)

@@ -204,7 +204,7 @@ def default_of(function: Any, parameter: str) -> int:
 
 
 def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
-    (rows,) = tables(section("docs/safety.md", "Limits"))
+    (rows,) = tables(section("docs/limits.md", "Limits"))
     told = {what: int(most.split()[0].replace(",", "")) * UNITS.get(most.split()[-1], 1) for what, most, _ in rows}
     assert told == {
         "a diff of the registry": source.LARGEST_DIFF,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from patchctl.lint.outcome import unknown_names
 from patchctl.model import sha256_hex
 from tests.contract import complaints
 from tests.registries import add_entry, make_diff, make_registry
@@ -121,6 +122,53 @@ def stated(finding: Mapping[str, Any], folder: Path, text: str) -> tuple[Any, ..
     file = folder / "patch.toml"
     assert (finding["path"], finding["line"]) == (str(file), line_of(file, text))
     return finding["severity"], finding["code"], finding["key"]
+
+
+class TestOutcome:
+    """A diff may fit, and make a module of it that nobody can import."""
+
+    @pytest.fixture
+    def folder(self, registry: Path, request: pytest.FixtureRequest) -> Path:
+        ours: bytes = request.param
+        return entry(registry, diff=make_diff({PATH: (OLD, OLD.replace(RAISE, OURS + ours))}))
+
+    @pytest.mark.parametrize("folder", [b"        if rows\n"], indirect=True)
+    def test_a_file_that_does_not_parse_any_more_is_an_error(self, registry: Path, folder: Path, trees: Trees) -> None:
+        finding = only(against(registry, trees("1.0"), trees("2.0"), trees("3.0", FIXED)))
+        assert stated(finding, folder, "diff = ") == ("error", "result-not-python", "variant[0].diff")
+        assert "vllm/engine.py cannot be parsed: expected ':'" in finding["message"]
+
+    @pytest.mark.parametrize("folder", [b"        os.sync()\n        del row_count\n"], indirect=True)
+    def test_a_name_that_the_file_does_not_know_is_a_warning(self, registry: Path, folder: Path, trees: Trees) -> None:
+        finding = only(against(registry, trees("1.0"), trees("3.0", FIXED)))
+        assert stated(finding, folder, "diff = ") == ("warning", "result-unknown-name", "variant[0].diff")
+        assert finding["message"].endswith("nowhere: os")
+
+    @pytest.mark.parametrize("folder", [b"        os.sync()\n"], indirect=True)
+    def test_where_the_file_imports_it_nothing_is_said(self, registry: Path, folder: Path, trees: Trees) -> None:
+        assert found(against(registry, trees("2.0", LONGER), trees("3.0", FIXED))) == []
+
+    @pytest.mark.parametrize("folder", [b"        os.sync()\n        (\n"], indirect=True)
+    def test_what_was_so_before_is_not_the_diffs_fault(self, registry: Path, folder: Path, trees: Trees) -> None:
+        assert found(against(registry, trees("1.0", b"print 'x'\n" + OLD), trees("3.0", FIXED))) == []
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            b"from x import *\nname\n",
+            b"import a.name as b, name.c\nname\n",
+            b"def f(*name, **more):\n    return name, more, print, __file__\n",
+            b"try:\n    pass\nexcept ValueError as name:\n    name\n",
+            b"match 1:\n    case {'a': a, **name}:\n        name, a\n    case [*more]:\n        more\n",
+            b"match 1:\n    case [1, [it]] as name:\n        it, name\n",
+            b"def f():\n    global name\n    name = 1\nname\n",
+            b"[name for name in ()]\n(more := 1)\nmore\nfor it.x, [name] in ():\n    it = 1\n",
+            b"class name:\n    __qualname__\n\n\nasync def more(a, /, b, *, c=name): a, b, c\nmore\n",
+        ],
+    )
+    def test_every_way_to_give_a_name_a_meaning_is_known(self, source: bytes) -> None:
+        assert unknown_names(None, source) == ()
+        assert unknown_names(None, source + b"quite_unknown\n") == (() if b"*\n" in source else ("quite_unknown",))
 
 
 class TestRightClaims:

@@ -1,28 +1,89 @@
-"""The typer application."""
+"""The typer application. A verb's module is imported, and its options are made, when that verb is asked for."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from patchctl import __version__
-from patchctl.cli import (
-    advisers,
-    auditors,
-    authors,
-    examiners,
-    menders,
-    observers,
-    pinning,
-    publishers,
-    readers,
-    upgraders,
-    writers,
-)
+
+_MODULES = {
+    "status": "readers",
+    "check": "readers",
+    "list": "readers",
+    "show": "readers",
+    "verify": "examiners",
+    "doctor": "examiners",
+    "history": "auditors",
+    "ps": "auditors",
+    "report": "publishers",
+    "lint": "authors",
+    "preflight": "upgraders",
+    "advise": "advisers",
+    "hits": "observers",
+    "apply": "writers",
+    "revert": "writers",
+    "hold": "writers",
+    "unhold": "writers",
+    "retire": "writers",
+    "recover": "writers",
+    "adopt": "menders",
+    "restore": "menders",
+    "lock": "pinning",
+}
+"""Verb -> the module of this room that registers it, in the order of the help."""
+
+
+class _Verbs(MutableMapping[str, Any]):
+    """Verb -> its click command, made when it is first asked for: making them all costs a tenth of a short run."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, verb: str) -> Any:
+        if verb not in self._made:
+            self._made[verb] = _command_of(verb, _MODULES[verb])
+        return self._made[verb]
+
+    def __setitem__(self, verb: str, command: Any) -> None:
+        self._made[verb] = command
+
+    def __delitem__(self, verb: str) -> None:
+        del self._made[verb]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+    def __contains__(self, verb: object) -> bool:
+        return verb in _MODULES
+
+
+class _Group(TyperGroup):
+    """The group of all verbs."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Verbs()
+
+
+def _command_of(verb: str, module: str) -> Any:
+    group = typer.Typer(rich_markup_mode=None, add_completion=False)
+    import_module(f"patchctl.cli.{module}").register(group)
+    group.registered_commands = [command for command in group.registered_commands if command.name == verb]
+    return get_command(group)
+
 
 app = typer.Typer(
     name="patchctl",
+    cls=_Group,
     help="Keeps installed Python packages patched, safely, until upstream makes the patch unnecessary.",
     epilog="Exit codes: 0 ok, 1 attention or refused, 2 usage, 3 cannot answer, 4 unfinished transaction, 5 busy, "
     "70 a bug in patchctl, 130/143 interrupted and rolled back.",
@@ -31,17 +92,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # no boxes: help and usage errors are read through pipes too
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-readers.register(app)
-examiners.register(app)
-auditors.register(app)
-publishers.register(app)
-authors.register(app)
-upgraders.register(app)
-advisers.register(app)
-observers.register(app)
-writers.register(app)
-menders.register(app)
-pinning.register(app)
 
 
 def _version(wanted: bool) -> None:

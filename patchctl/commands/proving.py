@@ -19,7 +19,7 @@ from patchctl.diff import parse_diff
 from patchctl.errors import PatchctlError, Problem
 from patchctl.evidence import FixFinding, ItemStatus, files_named, judge_fixes
 from patchctl.evidence.source import Source, SourceError
-from patchctl.lint import Finding, Trial, claim_findings
+from patchctl.lint import Finding, Made, Trial, claim_findings
 from patchctl.match import Fit
 from patchctl.model import BuildRule, FixRole, LedgerState
 from patchctl.patch import Patch, Variant
@@ -156,7 +156,13 @@ def _trials(scene: Scene, entries: Sequence[Patch]) -> Iterator[Trial]:
             patched = _patched(entry, found, scene.site) if found is not None else ()
             near = _near(found, scene.site) if found is not None else {}
             yield Trial(
-                patch=entry, builds=builds, found=found, clash=clashing.get(entry.id), patched=patched, near=near
+                patch=entry,
+                builds=builds,
+                found=found,
+                clash=clashing.get(entry.id),
+                patched=patched,
+                near=near,
+                made=_made(found, scene.site) if found is not None else (),
             )
 
 
@@ -191,6 +197,19 @@ def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFindi
         claimed=lambda _: False,
         search=search_within,
     )
+
+
+def _made(found: Assessment, site: SiteFacts) -> tuple[Made, ...]:
+    """The Python files that an entry's diffs change or add, where they fit."""
+    if found.fit is not Fit.APPLICABLE:
+        return ()
+    folded = fold_diffs([file for diff in found.case.diffs for file in diff.files], site.base_content).contents
+    made = []
+    for path, after in folded.items():
+        before = site.base_content(path)
+        if after is not None and path.endswith((".py", ".pyi")):
+            made.append(Made(path=path, before=None if before is None else before.data, after=after.data))
+    return tuple(made)
 
 
 def _odd(path: str, scene: Scene, trials: Iterable[Trial]) -> Iterator[Problem]:

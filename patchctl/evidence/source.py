@@ -100,7 +100,7 @@ class Source:
         Raises:
             SourceError: the file does not parse.
         """
-        tree = self._parsed()
+        tree = self.tree()
         if symbol is None:
             return (self.text,)
         first, *rest = symbol.split(".")
@@ -143,7 +143,12 @@ class Source:
         dedented = re.compile(rf"\n(?=[ ]{{0,{len(indent)}}}[^\s#)\]}}])").search(self.text, start, end)
         return dedented.start() + 1 if dedented is not None else end
 
-    def _parsed(self) -> ast.Module:
+    def tree(self) -> ast.Module:
+        """Return its syntax tree.
+
+        Raises:
+            SourceError: it does not parse.
+        """
         if self._tree is None:
             self._tree = _parse(self.text)
         if isinstance(self._tree, SourceError):

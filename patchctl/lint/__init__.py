@@ -2,13 +2,14 @@
 
 ``judge`` is the way in; ``values`` has what is judged and what is found. ``texts``, ``sections``, ``headers``,
 ``locality``, ``proof``, ``collision``, ``variants``, ``advice`` and ``relations`` judge one side each, from
-the entry and its diffs alone. ``claims`` compares what an entry claims with what it looked like on a tree, a ``trial``;
+the entry and its diffs alone. ``claims`` compares what an entry claims with what it looked like on a tree, a ``trial``,
+and ``outcome`` looks at what its diffs make of the files there;
 reading trees is not here. What the loader of registries reports is not judged again.
 """
 
 from patchctl.lint.claims import claim_findings
 from patchctl.lint.judge import judge_entry
-from patchctl.lint.trial import Trial
+from patchctl.lint.trial import Made, Trial
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff
 
-__all__ = ["Entry", "Finding", "Grade", "NamedDiff", "Trial", "claim_findings", "judge_entry"]
+__all__ = ["Entry", "Finding", "Grade", "Made", "NamedDiff", "Trial", "claim_findings", "judge_entry"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from patchctl.build import MatchRule, is_release
 from patchctl.evidence import FixFinding, FixStatus, ItemStatus
+from patchctl.lint.outcome import broken_source, unknown_names
 from patchctl.lint.trial import Trial
 from patchctl.lint.values import Finding, Grade, error, warning
 from patchctl.match import Fit
@@ -34,6 +35,8 @@ def claim_findings(trial: Trial) -> Iterator[Finding]:
     for index, finding in trial.fixes:
         yield from _of_fix(trial, index, finding)
     yield from _self_collisions(trial)
+    if trial.rule is not MatchRule.NONE:
+        yield from _outcomes(trial, trial.found)
 
 
 def claim_key(trial: Trial, diff: SourceDiff) -> str:
@@ -140,6 +143,21 @@ def _contradicted_key(index: int, finding: FixFinding) -> str:
 def _decisive(finding: FixFinding) -> int | None:
     found = [(at, item.status) for at, item in enumerate(finding.items)]
     return next((at for wanted in _DECISIVE for at, status in found if status is wanted), None)
+
+
+def _outcomes(trial: Trial, found: Assessment) -> Iterator[Finding]:
+    """What the diffs make of the files, beside the claims: a module that cannot be imported is worse than a bug."""
+    for file in trial.made:
+        diff = next(one for one in found.case.diffs if any(file.path in it.paths for it in one.files))
+        key = claim_key(trial, diff).partition(".")[0] + ".diff"
+        broken = broken_source(file.before, file.after)
+        if broken is not None:
+            message = f"with {diff.name} in, {file.path} {broken}"
+            yield error("result-not-python", message, key=key, hint="mend the diff: nothing could import that file")
+        unknown = unknown_names(file.before, file.after)
+        if unknown:
+            message = f"with {diff.name} in, {file.path} uses what it defines and imports nowhere: {', '.join(unknown)}"
+            yield warning("result-unknown-name", message, key=key, hint="import it in the diff, or is it spelt wrong?")
 
 
 def _self_collisions(trial: Trial) -> Iterator[Finding]:

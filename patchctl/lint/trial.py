@@ -13,6 +13,17 @@ from patchctl.patch import Patch
 from patchctl.verdict import Assessment, Clash, fits_alone
 
 
+class Made(NamedTuple):
+    """A Python file that an entry's diffs change or add: its path, and its bytes without and with them.
+
+    ``before`` is None where it is added.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes
+
+
 class Trial(NamedTuple):
     """An entry that was tried on a tree.
 
@@ -26,6 +37,7 @@ class Trial(NamedTuple):
         patched: its fixes, judged on what its own diffs make of the files; empty: they do not fit, or change no file
             that its evidence reads.
         near: (file, symbol) of evidence that the file does not define -> names in it that are spelt like it.
+        made: the Python files that its diffs change or add, where they fit.
     """
 
     patch: Patch
@@ -34,6 +46,7 @@ class Trial(NamedTuple):
     clash: Clash | None = None
     patched: tuple[FixFinding, ...] = ()
     near: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
+    made: tuple[Made, ...] = ()
 
     @property
     def build(self) -> str:
