@@ -7,7 +7,10 @@ of an entry that merely has its id, until the operator names that id.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,7 +269,7 @@ class TestRecords:
     def test_say_so_in_status_and_history(self, two: Two) -> None:
         place = {"name": "team", "bundled": False, "path": str(two.trusted)}
         assert two.patch("guard", two.trusted)["applied_registry"] == place
-        (record,) = Desk(site=two.site, registry=two.trusted).json("history").document["history"]["records"]
+        (record,) = Desk(site=two.site, registry=two.trusted).json("history").document["history"]
         assert record["registries"] == [{"name": "team", "revision": 1, "path": str(two.trusted)}]
 
     def test_under_a_fixed_time_have_no_path_and_the_name_decides(self, tmp_path: Path) -> None:
@@ -338,3 +341,110 @@ class TestSeveralAtOnce:
         (two.site / ENGINE).write_bytes(OLD)
         assert two.run("apply", "--locked", str(lock)).code == 1
         assert two.engine == OLD
+
+
+class TestOneMoreEntry:
+    """An attacker who gets an entry merged: what is outside the distribution, or keeps a reviewer busy for hours."""
+
+    @pytest.mark.parametrize("name", ["patchctl", "pip", "PIP", "setuptools", "Wheel", "uv", "conda", "virtualenv"])
+    def test_what_installs_packages_is_no_distribution_of_an_entry(self, tmp_path: Path, name: str) -> None:
+        code = b"A = 1\n# end\n"
+        package = name.lower()
+        site = make_site(tmp_path, {f"{package}/__init__.py": code}, name=name, build="1.0")
+        registry = make_registry(tmp_path / "registry")
+        diff = make_diff({f"{package}/__init__.py": (code, b"A = 2\n# end\n")})
+        add_entry(registry, "tool", diff, distribution=name)
+        before = tree_state(tmp_path)
+        done = patchctl("apply", "--json", "--site", str(site), "--registry", str(registry))
+        assert done.code == 3
+        assert [error["code"] for error in done.document["errors"]][:1] == ["bad-distribution"]
+        assert tree_state(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        "variants",
+        [
+            ['versions = ">=0"'] * 100_000,
+            [f'builds = ["0.20.0+x{number}"]' for number in range(100_000)],
+            ['versions = ">=0"'] * 64,
+            [f'versions = "!={number}.1.1"' for number in range(64)],
+            [f'versions = ">=0"\nlabel = ["{"*a" * 60}{number}*"]' for number in range(64)],
+            ['versions = ">=0"\nlabel = [' + ",".join(f'"a{number}*"' for number in range(30_000)) + "]"],
+        ],
+        ids=["a flood", "a flood of names", "many that tie", "many ranges", "absurd globs", "a flood of globs"],
+    )
+    @pytest.mark.parametrize("verb", ["lint", "check"])
+    def test_variants_without_end_end(self, two: Two, variants: list[str], verb: str) -> None:
+        folder = add_entry(two.other, "flood", make_diff({ENGINE: (OLD, EVIL)}))
+        text = (folder / "patch.toml").read_text()
+        head, table = text.split("[[variant]]\n")
+        digest = next(line for line in table.splitlines() if line.startswith("sha256"))
+        for variant in variants:
+            more = f'[[variant]]\ndistribution = "vllm"\ndiff = "fix.diff"\n{digest}\n{variant}\n\n'
+            if len(head) + len(more) > 256 << 10:
+                break
+            head += more
+        (folder / "patch.toml").write_text(head)
+        place = ["--site", str(two.site)] if verb == "check" else []
+        command = [sys.executable, "-m", "patchctl", verb, "--registry", str(two.other), *place]
+        done = subprocess.run(command, capture_output=True, check=False, timeout=DEADLINE)
+        assert done.returncode in {0, 1, 3}
+        assert len(done.stdout) + len(done.stderr) < 100_000
+
+    @pytest.mark.parametrize("verb", ["list", "apply", "lint"])
+    def test_pipes_devices_and_links_in_a_registry_are_refused_without_waiting(self, two: Two, verb: str) -> None:
+        secret = two.where / "secret"
+        secret.write_text('id = "secret"\ntitle = "TOPSECRET"\n')
+        folder = two.other / "vllm"
+        for name in ("piped", "endless", "leaked", "diff-piped", "diff-leaked"):
+            add_entry(two.other, name, make_diff({ENGINE: (OLD, EVIL)}))
+        for name, make in (
+            ("piped/patch.toml", os.mkfifo),
+            ("endless/patch.toml", lambda it: it.symlink_to("/dev/zero")),
+            ("leaked/patch.toml", lambda it: it.symlink_to(secret)),
+            ("diff-piped/fix.diff", os.mkfifo),
+            ("diff-leaked/fix.diff", lambda it: it.symlink_to(secret)),
+        ):
+            (folder / name).unlink()
+            make(folder / name)
+        (two.other / "linked").symlink_to(two.trusted / "vllm")
+        (folder / "guard").symlink_to(two.trusted / "vllm/guard")
+        (folder / ".hidden").mkdir()
+        (folder / "_aside").mkdir()
+        os.mkfifo(folder / "pipe")
+        before = tree_state(two.where)
+        place = ["--site", str(two.site)] if verb == "apply" else []
+        command = [sys.executable, "-m", "patchctl", verb, "--registry", str(two.other), *place]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE)
+        assert done.returncode == {"list": 0, "lint": 1, "apply": 3}[verb]
+        assert "TOPSECRET" not in done.stdout + done.stderr
+        assert tree_state(two.where) == before
+
+    @pytest.mark.parametrize("make", [os.mkfifo, lambda it: it.symlink_to("/dev/zero"), lambda it: it.mkdir()])
+    def test_a_registry_file_that_is_none_is_refused_without_waiting(
+        self, two: Two, make: Callable[[Path], object]
+    ) -> None:
+        (two.other / "registry.toml").unlink()
+        make(two.other / "registry.toml")
+        command = [sys.executable, "-m", "patchctl", "list", "--registry", str(two.other)]
+        assert subprocess.run(command, capture_output=True, check=False, timeout=DEADLINE).returncode == 3
+
+    @pytest.mark.parametrize(
+        ("folder", "id_"),
+        [
+            ("Guard", "Guard"),
+            ("guard", "Guard"),
+            ("gu\N{CYRILLIC SMALL LETTER A}rd", "gu\N{CYRILLIC SMALL LETTER A}rd"),
+            ("guard\N{ZERO WIDTH SPACE}", "guard"),
+            ("guard ", "guard "),
+            ("guard\n", "guard\n"),
+            ("other", "guard"),
+            ("guard.", "guard."),
+            ("--all", "--all"),
+        ],
+    )
+    def test_no_id_looks_like_anothers(self, two: Two, folder: str, id_: str) -> None:
+        add_entry(two.other, "one", make_diff({ENGINE: (OLD, EVIL)})).rename(two.other / "vllm" / folder)
+        file = two.other / "vllm" / folder / "patch.toml"
+        file.write_text(file.read_text().replace('"one"', json.dumps(id_)))
+        done = patchctl("list", "--json", "--registry", str(two.other))
+        assert (done.document["entries"], bool(done.document["errors"])) == ([], True)
