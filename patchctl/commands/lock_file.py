@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from patchctl.commands.warnings import lock_of_others
 from patchctl.errors import LockFileError, PatchctlError, Problem, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
 from patchctl.publishing import put_whole
@@ -58,8 +59,7 @@ def doubts_about(path: str, *, site: str | None = None) -> tuple[Problem, ...]:
         why = f"it is in the hands of uid {next(it.st_uid for it in looks if it.st_uid != 0)}"
     if why is None:
         return ()
-    message = f"{path} decides what is let through, and {why}: whoever may write it can pin anything, or nothing"
-    return (Problem(code="lock-of-others", message=message, hint="keep it where only its reviewers write", path=path),)
+    return (lock_of_others(path, why),)
 
 
 def write_lock(path: str, data: bytes, *, site: str) -> bool:

@@ -60,6 +60,12 @@ def unpinned(id_: str) -> Problem:
     return Problem(code="not-pinned", message=f"{id_} is in, but the lock does not pin it", hint=hint, patch=id_)
 
 
+def lock_of_others(path: str, why: str) -> Problem:
+    """Say that what a lock file (path as it was given) pins may be another word than that of whoever reviewed it."""
+    message = f"{path} decides what is let through, and {why}: whoever may write it can pin anything, or nothing"
+    return Problem(code="lock-of-others", message=message, hint="keep it where only its reviewers write", path=path)
+
+
 def behind_registry(id_: str, applied: int, current: int) -> Problem:
     """Say that the revision that is in, and is pinned with it, is no longer the registry's."""
     message = f"{id_}: revision {applied} is in, and pinned; this registry has {current}, so it could not bring that in"
