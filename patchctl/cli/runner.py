@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import typer
@@ -29,6 +29,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
+_WIDEST = 1000
 _READERS = frozenset(
     {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits", "advise"}
 )
@@ -122,8 +123,8 @@ def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
 def _emit(
     report: Report, code: int, common: Common, settings: Settings | None, form: Callable[[Report], str] | None
 ) -> None:
-    if common.verbose and settings is not None:
-        _say_sources(settings)
+    if settings is not None and sys.stderr is not None:
+        _say_sources(settings.sources if common.verbose else () if common.quiet else settings.by_variables)
     if common.json:
         from patchctl.render.document import as_json
 
@@ -217,14 +218,14 @@ def _complain(report: Report, common: Common, *, colour: bool) -> None:
 
 
 def _columns() -> int:
-    """The width of the terminal in columns."""
+    """The width of the terminal in columns; COLUMNS may say anything, and lines are padded to it."""
     import shutil
 
-    return shutil.get_terminal_size().columns
+    return min(shutil.get_terminal_size().columns, _WIDEST)
 
 
-def _say_sources(settings: Settings) -> None:
+def _say_sources(sources: Sequence[tuple[str, str, str]]) -> None:
     from patchctl.render.escape import visible
 
-    for name, value, source in settings.sources:
+    for name, value, source in sources:
         sys.stderr.write(f"setting: {name} = {visible(value)} ({source})\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from patchctl.commands.apply import refusal_of, replaced_problem, stack_with
 from patchctl.commands.change import carry_out
 from patchctl.commands.judging import Scene
+from patchctl.commands.lock_file import doubts_about
 from patchctl.commands.locked import Gate, open_gate, review_of
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
@@ -57,6 +58,8 @@ def apply_locked(
         allowed=allowed,
     )
     # The last one is what was acted on: under the lock everything is looked at again.
+    site = report.target.site if report.target is not None else None
+    report = report._replace(warnings=(*doubts_about(path, site=site), *report.warnings))
     return _told(report, seen[-1]) if seen else report
 
 

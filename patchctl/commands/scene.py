@@ -99,6 +99,7 @@ def gather(
             assumed=assumed or {},
             known=known,
             files=files,
+            taking=place.taking,
         )
         after = journal_state(target.site)
         if after is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from patchctl.ledger.departures import read_retirement, retirement_fields
 from patchctl.ledger.fields import Fields, damaged, parse_json
-from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, Moment
+from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, HistoryRegistry, Moment
 from patchctl.model.layout import is_sha256, is_transaction_id
 from patchctl.model.paths import path_problem
 from patchctl.model.state import Retirement
@@ -66,7 +66,7 @@ def _encode(record: HistoryRecord) -> bytes:
         "omitted": record.omitted,
         "reason": record.reason,
         "moment": None if moment is None else moment._asdict(),
-        **({"registries": [_registry_fields(*it) for it in record.registries]} if record.registries else {}),
+        **({"registries": [it._asdict() for it in record.registries]} if record.registries else {}),
     }
     return json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
 
@@ -101,13 +101,10 @@ def decode_record(data: bytes) -> HistoryRecord:
     )
 
 
-def _registry_fields(name: str, revision: int) -> dict[str, object]:
-    return {"name": name, "revision": revision}
-
-
-def _registry(value: object, where: str) -> tuple[str, int]:
+def _registry(value: object, where: str) -> HistoryRegistry:
     fields = Fields(value, where)
-    return fields.text("name"), fields.number("revision")
+    path = fields.optional_text("path") if fields.has("path") else None
+    return HistoryRegistry(name=fields.text("name"), revision=fields.number("revision"), path=path)
 
 
 def _author(value: object) -> HistoryAuthor:

@@ -15,6 +15,9 @@ LONGEST_PATH = 1024
 """Bytes; leaves room for the site's own path within PATH_MAX."""
 
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
+_HOOKS = ("_distutils_hack", "_virtualenv", "__editable__", "_editable_impl_")
+"""How modules begin that the ``.pth`` files of setuptools, virtualenv and build back ends start."""
+
 _BYTE_CODE = (".pyc", ".pyo")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
 
@@ -90,7 +93,12 @@ def _meaning_problem(parts: list[str]) -> str | None:
             return problem
     if any(part.lower() == "__pycache__" or part.lower().endswith(_BYTE_CODE) for part in parts):
         return "is byte code, which is made from a source and removed when that changes"
-    if parts[0].lower() == ".patchctl":
+    top = parts[0].lower()
+    if top.startswith(_HOOKS):
+        return f"is '{top.partition('.')[0]}', which a '.pth' file runs at every interpreter start"
+    if len(parts) == 1 and top.endswith(".start"):
+        return "is a '.start' file, which every interpreter start reads"  # PEP 829
+    if top == ".patchctl":
         return "lies in patchctl's own state"
     return None
 

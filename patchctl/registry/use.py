@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from patchctl.errors import Problem, RegistryError
-from patchctl.model import sha256_hex
+from patchctl.model import RegistryPlace, sha256_hex
 from patchctl.patch import Kind, Patch, Variant, file_name_problem
 from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, reason_of
 
@@ -18,11 +18,13 @@ class RegistryRoot(NamedTuple):
         path: as it was given, without a trailing slash.
         name: what it calls itself.
         revision: counts its changes.
+        place: which registry that is, however it was named.
     """
 
     path: str
     name: str
     revision: int
+    place: RegistryPlace
 
 
 class Registry(NamedTuple):
@@ -48,6 +50,17 @@ class Registry(NamedTuple):
     def find(self, entry_id: str) -> Patch | None:
         """Return the entry of that id; None when no working entry has it."""
         return next((patch for patch in self.entries if patch.id == entry_id), None)
+
+    def place_of(self, patch: Patch) -> RegistryPlace:
+        """Return the registry that an entry of this one is from.
+
+        Raises:
+            ValueError: it is from none of them.
+        """
+        for root in self.roots:
+            if root.path == patch.registry:
+                return root.place
+        raise ValueError(f"{patch.id} is from none of these registries")
 
     def problems_of(self, entry_id: str) -> tuple[Problem, ...]:
         """Return what is wrong with the entry of that id, used or not."""

@@ -189,6 +189,7 @@ def patch_json(found: Assessment) -> Json:
         "title": known.title if known is not None else None,
         "revision": patch.revision if patch is not None else None,
         "applied_revision": receipt.revision if receipt is not None else None,
+        "applied_registry": receipt.registry._asdict() if receipt is not None and receipt.registry else None,
         "match": {"rule": case.rule.value, "reason": case.reason},
         "variants": [_variant(diff) for diff in case.due],
         "verdict": _word(found.verdict),
