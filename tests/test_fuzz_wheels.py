@@ -17,7 +17,7 @@ from patchctl.logs.zstd_frames import Frames
 from tests.conftest import LONG
 from tests.fuzz import seeds
 from tests.fuzz.mutating import mutated
-from tests.fuzz.readers import check_log, check_packed_log, check_wheel
+from tests.fuzz.streams import check_log, check_packed, check_wheel
 from tests.log_lines import hit
 from tests.raw_zip import Entry, raw_zip
 
@@ -61,7 +61,7 @@ def test_the_seeds_are_accepted() -> None:
     assert all(check_wheel(wheel) for wheel in seeds.wheels()[:2])
     counts = [check_log(log).entries[0].lines for log in seeds.logs()]
     assert min(counts) >= 1, counts
-    whole = [check_packed_log(log) for log in seeds.packed_logs()]
+    whole = [check_packed(log) for log in seeds.packed_logs()]
     assert None not in whole
 
 
@@ -102,9 +102,9 @@ def test_what_is_cut_off_is_told_however_it_was_packed() -> None:
     for whole in seeds.packed_logs():
         if whole[:2] in {b"\x1f\x8b", b"\xfd7", b"\x28\xb5"}:
             for cut in {len(whole) // 3, len(whole) // 2, len(whole) - 3, len(whole) - 1}:
-                found = check_packed_log(whole[:cut])
+                found = check_packed(whole[:cut])
                 if found is not None:  # between two members, or in the padding behind the last one
-                    assert check_packed_log(whole) != found or whole.endswith(bytes(2))
+                    assert check_packed(whole) != found or whole.endswith(bytes(2))
 
 
 @pytest.mark.attack("bombs")

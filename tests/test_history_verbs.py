@@ -108,10 +108,13 @@ def test_of_a_base_installation_names_the_word_that_was_given(tmp_path: Path) ->
 def test_names_the_registries_that_decided(desk: Desk, tmp_path: Path) -> None:
     other = make_registry(tmp_path / "other", name="other")
     assert desk.run("apply", "a-low", "--registry", str(other)).code == 0
-    registries = [{"name": "other", "revision": 1}, {"name": "test", "revision": 1}]
+    registries = [
+        {"name": "other", "revision": 1, "path": str(other)},
+        {"name": "test", "revision": 1, "path": str(desk.registry)},
+    ]
     assert last(desk)["registries"] == registries
     lines = desk.run("history").out.split("\n")
-    assert "registries=other revision 1, test revision 1" in lines[1]
+    assert f"registries=other revision 1 ({other}), test revision 1 ({desk.registry})" in lines[1]
     assert any(line.startswith(f"file\t{PATH}\ttransaction=") for line in lines)
 
 

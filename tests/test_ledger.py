@@ -34,6 +34,7 @@ from patchctl.model import (
     ProvenFix,
     Receipt,
     ReceiptDiff,
+    RegistryPlace,
     Retirement,
     SetAside,
     sha256_hex,
@@ -69,6 +70,7 @@ FULL = LedgerState(
                 expected="returns",
                 since="2026-02-03T04:05:06Z",
             ),
+            registry=RegistryPlace(name="team", bundled=False, path="/srv/patches"),
         ),
         Receipt(id="a-entry", kind="backport", title="", revision=1, diffs=(), applied_at="2026-01-02T03:04:05Z"),
     ),
@@ -426,7 +428,7 @@ def test_bytes_that_are_no_ledger(data: bytes) -> None:
 
 def test_a_newer_format_is_refused_whatever_else_it_holds() -> None:
     with pytest.raises(LedgerError) as caught:
-        decode_ledger(b'{"format": 2, "receipts": {"by": "id"}}')
+        decode_ledger(b'{"format": 3, "receipts": {"by": "id"}}')
     assert caught.value.problem.code == "newer-ledger"
 
 

@@ -315,6 +315,7 @@ class TestGate:
         add_entry(bench.entries, "a-low", diff_of(5)).joinpath("fix.diff").write_bytes(b"no diff\n")
         assert (bench.locked("check").code, bench.locked("apply").code) == (3, 3)
 
+    @pytest.mark.attack("digest-for-trust")
     @pytest.mark.parametrize("applied", [True, False])
     def test_a_pinned_diff_that_changed_without_a_revision_is_an_error_with_both_digests(
         self, bench: Bench, applied: bool
@@ -570,3 +571,51 @@ class TestTheFile:
         bench.run("apply", "c-extra")
         done = bench.locked("check")
         assert (done.code, done.document["lock"]["new"]) == (0, ["a-low", "b-high"])
+
+
+@pytest.mark.attack("digest-for-trust")
+class TestTrust:
+    """A diff is changed together with its digest in ``patch.toml``: nothing in the registry shows it."""
+
+    EVIL = diff_of(5, b"evil")
+
+    def test_the_digest_in_an_entry_vouches_for_nobody_and_the_lock_does(self, bench: Bench) -> None:
+        bench.run("apply")
+        bench.lock()
+        digest = bench.run("status", "--digest").out.strip()
+        assert bench.run("revert", "--all").code == 0
+        add_entry(bench.entries, "a-low", self.EVIL)
+        before = tree(bench.site, but=())
+        assert bench.locked("apply").code == 1
+        assert tree(bench.site, but=()) == before
+        # without a lock the registry is believed, as it says
+        assert bench.run("apply").code == 0
+        assert b"evil" in (bench.site / PATH).read_bytes()
+        done = bench.locked("check")
+        assert (done.code, states(done)["a-low"]) == (1, "other-diff")
+        assert bench.run("check", "--expect", digest).code == 1
+
+    def test_a_changed_diff_alone_is_damage(self, bench: Bench) -> None:
+        (bench.entries / "vllm/a-low/fix.diff").write_bytes(self.EVIL)
+        done = bench.json("apply")
+        assert (done.code, codes(done)) == (3, ["diff-digest"])
+        assert b"evil" not in (bench.site / PATH).read_bytes()
+
+    @pytest.mark.parametrize("verb", ["check", "status", "apply"])
+    @pytest.mark.parametrize("how", ["file", "folder", "in the site"])
+    def test_a_lock_that_others_may_write_is_told(self, bench: Bench, verb: str, how: str) -> None:
+        bench.run("apply")
+        bench.lock()
+        assert "lock-of-others" not in codes(bench.locked(verb), "warnings")
+        path = Path(bench.file)
+        if how == "in the site":
+            path = bench.site / "patchctl.lock"
+            Path(bench.file).rename(path)
+        else:
+            (path if how == "file" else path.parent).chmod(0o666 if how == "file" else 0o777)
+        try:
+            done = bench.json(verb, "--locked", str(path))
+        finally:
+            path.parent.chmod(0o755)
+        if "untrusted-lock-file" not in codes(done):
+            assert "lock-of-others" in codes(done, "warnings")

@@ -16,6 +16,8 @@ from tests.registries import add_entry, make_registry
 from tests.running import Desk
 from tests.sites import Content, install, make_site, tree_state
 
+pytestmark = pytest.mark.attack("hostile-diff")
+
 HERE = Path(__file__).parent / "malicious"
 SHEET = (HERE / "README.md").read_text("utf-8")
 VERBS = (

@@ -150,6 +150,7 @@ def test_looking_ahead_opens_nothing_for_writing(bench: Bench, tmp_path: Path) -
     assert tree_state(tmp_path) == before
 
 
+@pytest.mark.attack("strange-interpreter")
 def test_writing_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(bench: Bench) -> None:
     for arguments in (("apply",), ("hold", "one", "--reason", "why"), ("revert", "--all"), ("unhold", "one")):
         done = bench.run(*arguments, reads=False)
@@ -157,6 +158,7 @@ def test_writing_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(b
     assert (bench.site / "vllm/__init__.py").read_bytes() == BASE
 
 
+@pytest.mark.attack("strange-interpreter")
 def test_mending_uses_no_network_starts_nothing_and_runs_nothing_of_the_target(bench: Bench, tmp_path: Path) -> None:
     file = bench.site / "vllm/__init__.py"
     wheel = make_wheel(tmp_path, [("vllm/__init__.py", BASE)])

@@ -133,6 +133,7 @@ def test_a_diff_that_is_not_there_is_told_at_its_key(root: Path) -> None:
     assert problem.line == line_of(place / "patch.toml", "diff")
 
 
+@pytest.mark.attack("registry-hijack")
 def test_a_diff_is_never_read_through_a_link_or_from_a_pipe(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.diff"
     outside.write_bytes(DIFF)
@@ -147,6 +148,7 @@ def test_a_diff_is_never_read_through_a_link_or_from_a_pipe(root: Path, tmp_path
         assert caught.value.problem.code == "diff-unreadable"
 
 
+@pytest.mark.attack("registry-hijack")
 def test_a_diff_of_another_folder_is_refused_even_when_the_entry_was_made_by_hand(root: Path) -> None:
     put(root, "one")
     registry = load_registry([str(root)])
@@ -169,6 +171,7 @@ def test_a_diff_past_the_size_limit_is_refused(root: Path) -> None:
     assert "larger than" in caught.value.problem.message
 
 
+@pytest.mark.attack("registry-hijack")
 def test_links_inside_a_registry_are_refused_aloud(root: Path, tmp_path: Path) -> None:
     elsewhere = make_root(tmp_path / "elsewhere")
     put(elsewhere, "stranger")
@@ -201,6 +204,7 @@ def test_the_registry_folder_itself_may_be_a_link(root: Path, tmp_path: Path) ->
     assert registry.read_diff(patch, patch.variants[0]) == DIFF
 
 
+@pytest.mark.attack("registry-hijack")
 def test_an_upstream_diff_is_read_with_its_entry_and_never_through_a_link(root: Path, tmp_path: Path) -> None:
     fix = '[[fix]]\nref = "a#1"\nrole = "fixes"\n[[fix.evidence]]\ndiff = "upstream.diff"\n'
     (put(root, "plain", entry("plain", below=fix)) / "upstream.diff").write_bytes(DIFF)
@@ -265,6 +269,7 @@ def test_an_entry_on_the_wrong_level_is_told(root: Path) -> None:
     assert hints == [f"{move} {root}/<distribution>/<id>/patch.toml", f"{move} {root}/vllm/two/patch.toml"]
 
 
+@pytest.mark.attack("registry-hijack")
 def test_an_entry_file_that_is_a_pipe_or_a_folder_is_told_and_the_others_work(root: Path) -> None:
     put(root, "good-one")
     for name in ("piped", "tree"):
@@ -279,6 +284,7 @@ def test_an_entry_file_that_is_a_pipe_or_a_folder_is_told_and_the_others_work(ro
     ]
 
 
+@pytest.mark.attack("registry-hijack")
 def test_none_of_two_entries_with_one_id_is_used(tmp_path: Path) -> None:
     trusted, added = make_root(tmp_path / "trusted"), make_root(tmp_path / "added")
     put(trusted, "same")
@@ -294,6 +300,7 @@ def test_none_of_two_entries_with_one_id_is_used(tmp_path: Path) -> None:
     assert f"{added}/vllm/same" in registry.problems[0].message
 
 
+@pytest.mark.attack("registry-hijack")
 def test_one_id_twice_in_one_registry_is_the_same_error(root: Path) -> None:
     put(root, "same")
     put(root, "same", folder="aiter")
@@ -360,6 +367,7 @@ def test_entries_that_replace_each_other_are_refused(root: Path) -> None:
     assert [problem.code for problem in registry.problems] == ["replaces-in-a-circle"] * 2
 
 
+@pytest.mark.attack("registry-hijack")
 def test_an_added_registry_cannot_replace_what_another_protects(tmp_path: Path) -> None:
     trusted, added = make_root(tmp_path / "trusted"), make_root(tmp_path / "added")
     put(trusted, "shield")

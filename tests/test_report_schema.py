@@ -51,6 +51,7 @@ from patchctl.model import (
     ProvenFix,
     Receipt,
     ReceiptDiff,
+    RegistryPlace,
     Retirement,
     SetAside,
     Target,
@@ -167,6 +168,7 @@ RECEIPT = Receipt(
     assumed="0.20.0+das.dtk2604",
     despite_fix=True,
     applied_at="2026-01-01T00:00:00Z",
+    registry=RegistryPlace(name="team", bundled=False, path="/srv/patches"),
 )
 SOURCE = SourceDiff(
     distribution="vllm",
@@ -401,9 +403,12 @@ def unfinished_report() -> Report:
     return Report(command="check", outcome=Outcome.UNFINISHED, target=TARGET, journal=journal)
 
 
+ROOT = RegistryRoot(path="p", name="patchctl", revision=1, place=RegistryPlace(name="patchctl", bundled=True))
+
+
 def listing_report(*, detailed: bool) -> Report:
     listing = Listing(
-        roots=(RegistryRoot(path="patches", name="patchctl", revision=1),),
+        roots=(ROOT,),
         entries=(PATCH, ADVISORY),
         diffs=(("0.20.diff", b"--- a/x\n+++ b/x \xff\n"),) if detailed else (),
         detailed=detailed,
@@ -486,7 +491,7 @@ def lint_report(proof: Proof | None = None, *, matrix: bool = False) -> Report:
         code="c", message="m", hint="h", patch="first", path="p/patch.toml", line=3, key="variant[0].diff"
     )
     findings = (Graded(grade=Grade.ERROR, problem=problem), Graded(grade=Grade.WARNING, problem=problem))
-    roots = (RegistryRoot(path="p", name="patchctl", revision=1),)
+    roots = (ROOT,)
     found = LintReport(roots=roots, findings=findings, entries=1, diffs=1)
     if proof is not None:
         found = found._replace(proof=proof, matrix=matrix)

@@ -6,16 +6,17 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import typer
 
+from patchctl.cli.again import as_user
 from patchctl.cli.options import Common
 from patchctl.cli.settings import Settings, clock, resolve
 from patchctl.commands import Clock, Place, Report
 from patchctl.commands.given import given_options
-from patchctl.errors import Outcome, PatchctlError, Problem
+from patchctl.errors import Outcome, PatchctlError, Problem, UntrustedError
 
 EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.OK: 0,
@@ -28,6 +29,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: 130,
     Outcome.TERMINATED: 143,
 }
+_WIDEST = 1000
 _READERS = frozenset(
     {"status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight", "hits", "advise"}
 )
@@ -53,7 +55,8 @@ def run(
         settings = resolve(common, os.environ)
         report = act(settings.place, clock(os.environ, time.time()))
     except PatchctlError as error:
-        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, error.problem))
+        problem = _with_command(error, common, settings)
+        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, problem))
     except KeyboardInterrupt:
         problem = Problem(code="interrupted", message="interrupted; nothing was left half done")
         report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))
@@ -63,13 +66,40 @@ def run(
         report = report._replace(given=given_options(settings.place))
     code = EXIT_CODES[report.outcome]
     try:
-        _emit(report, code, common, settings, form)
+        code = _say(report, common, settings, form)
     except OSError as error:
         # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
         if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
             sys.stderr.write(f"error: the answer cannot be written: {error.strerror}\n")
         _drop_stdout()
     raise typer.Exit(code)
+
+
+def _say(report: Report, common: Common, settings: Settings | None, form: Callable[[Report], str] | None) -> int:
+    """Print the answer and return the exit code; one that cannot be laid out is a bug, and told as one.
+
+    Python's own traceback would show the text that nobody thought of as it is, whatever a terminal makes of it.
+    """
+    code = EXIT_CODES[report.outcome]
+    try:
+        _emit(report, code, common, settings, form)
+    except OSError:
+        raise
+    except Exception as error:
+        bug = _bug(report.command, error, verbose=common.verbose)
+        code = EXIT_CODES[bug.outcome]
+        _emit(bug, code, common, None, None)
+    return code
+
+
+def _with_command(error: PatchctlError, common: Common, settings: Settings | None) -> Problem:
+    """Return the problem; where another user could run the same command, with the command that he would say."""
+    if not isinstance(error, UntrustedError) or error.login is None or settings is None:
+        return error.problem
+    from patchctl.model.shell import shell_line
+
+    words = as_user(error.login, common.words, settings.place, error.site)
+    return error.problem._replace(hint=shell_line(words))
 
 
 def _drop_stdout() -> None:
@@ -93,8 +123,8 @@ def _bug(verb: str, error: Exception, *, verbose: bool) -> Report:
 def _emit(
     report: Report, code: int, common: Common, settings: Settings | None, form: Callable[[Report], str] | None
 ) -> None:
-    if common.verbose and settings is not None:
-        _say_sources(settings)
+    if settings is not None and sys.stderr is not None:
+        _say_sources(settings.sources if common.verbose else () if common.quiet else settings.by_variables)
     if common.json:
         from patchctl.render.document import as_json
 
@@ -188,14 +218,14 @@ def _complain(report: Report, common: Common, *, colour: bool) -> None:
 
 
 def _columns() -> int:
-    """The width of the terminal in columns."""
+    """The width of the terminal in columns; COLUMNS may say anything, and lines are padded to it."""
     import shutil
 
-    return shutil.get_terminal_size().columns
+    return min(shutil.get_terminal_size().columns, _WIDEST)
 
 
-def _say_sources(settings: Settings) -> None:
+def _say_sources(sources: Sequence[tuple[str, str, str]]) -> None:
     from patchctl.render.escape import visible
 
-    for name, value, source in settings.sources:
+    for name, value, source in sources:
         sys.stderr.write(f"setting: {name} = {visible(value)} ({source})\n")

@@ -1,37 +1,58 @@
 """Places and formats may come from the environment; decisions never do.
 
 A variable that could decide (``PATCHCTL_DRY_RUN=1``) is refused rather than ignored: whoever set it believes in it.
-Under sudo an environment variable never selects a registry, since ``sudo -E`` would carry it across users.
+Where the environment may be another user's, a variable never selects a registry, since ``sudo -E`` would carry it over.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from patchctl.cli.callers import handed_over
 from patchctl.cli.options import Common
 from patchctl.commands import Clock, Place
+from patchctl.commands.author import login_uid
 from patchctl.errors import UsageError
+
+_LATEST = 1 << 32
+"""Seconds: byte code has the time of its source in 32 bits, and some file systems know no later one."""
 
 _PLACES = ("PATCHCTL_SITE", "PATCHCTL_PYTHON", "PATCHCTL_REGISTRY", "PATCHCTL_NO_COLOR")
 
 
+_OPTION = "--"
+_DEFAULT = "default"
+
+
 class Settings(NamedTuple):
-    """Where to work, and for ``-v`` the source of every setting: (name, value, source)."""
+    """Where to work, and where that was said.
+
+    Attributes:
+        place: the answer.
+        no_color: nothing is tinted.
+        sources: every setting: (name, value, source).
+        by_variables: of these, what variables of the environment said to root, or to whom another user may have handed
+            them: it is told whether somebody asks or not.
+    """
 
     place: Place
     no_color: bool
     sources: tuple[tuple[str, str, str], ...]
+    by_variables: tuple[tuple[str, str, str], ...] = ()
 
 
 def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
     """Combine the command line with the environment.
 
     Raises:
-        UsageError: a variable tries to decide, or to select a registry under sudo.
+        UsageError: a variable tries to decide, or to select a registry where it may be another user's.
     """
     _refuse_decisions(environ)
+    uid = os.geteuid()
+    sign = handed_over(environ, uid, login_uid())
     sources: list[tuple[str, str, str]] = []
     site, python = common.site, common.python
     if site is None and python is None:
@@ -46,15 +67,17 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
         sources += [("registry", folder, "--registry") for folder in registries]
     else:
         given = _from(environ, "PATCHCTL_REGISTRY", "registry", sources)
-        if given is not None and environ.get("SUDO_UID"):
+        if given is not None and sign is not None:
             raise UsageError(
                 "registry-under-sudo",
-                "PATCHCTL_REGISTRY does not select a registry under sudo",
-                hint=f"name it: --registry {given}",
+                f"PATCHCTL_REGISTRY does not select a registry {sign}",
+                hint=f"if it is the one you mean, name it: --registry {shlex.quote(given)}",
             )
         registries = tuple(folder for folder in (given or "").split(os.pathsep) if folder)
         if not registries:
-            sources.append(("registry", "bundled", "default"))
+            sources.append(("registry", "bundled", _DEFAULT))
+    for name, variable in (("byte code", "PYTHONPYCACHEPREFIX"), ("time", "SOURCE_DATE_EPOCH")):
+        _from(environ, variable, name, sources)
     place = Place(
         site=site,
         python=python,
@@ -64,9 +87,16 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
         pycache_prefix=environ.get("PYTHONPYCACHEPREFIX") or None,
         origin=chosen_by,
         cwd=_working_directory(),
+        handed_over=sign is not None,
     )
     no_color = common.no_color or bool(environ.get("PATCHCTL_NO_COLOR")) or bool(environ.get("NO_COLOR"))
-    return Settings(place=place, no_color=no_color or environ.get("TERM") == "dumb", sources=tuple(sources))
+    carried = tuple(it for it in sources if not it[2].startswith(_OPTION) and it[2] != _DEFAULT)
+    return Settings(
+        place=place,
+        no_color=no_color or environ.get("TERM") == "dumb",
+        sources=tuple(sources),
+        by_variables=carried if uid == 0 or sign is not None else (),
+    )
 
 
 def clock(environ: Mapping[str, str], now: float) -> Clock:
@@ -80,9 +110,12 @@ def clock(environ: Mapping[str, str], now: float) -> Clock:
     given = environ.get("SOURCE_DATE_EPOCH")
     try:
         second = int(given) if given else int(now)
+        if not 0 <= second < _LATEST:
+            raise ValueError(second)
         stamp = datetime.fromtimestamp(second, tz=timezone.utc)
     except (ValueError, OverflowError, OSError):
-        raise UsageError("bad-epoch", f"SOURCE_DATE_EPOCH is not a time in whole seconds: {given!r}") from None
+        message = f"SOURCE_DATE_EPOCH is not a time in whole seconds from 1970 to 2106: {given!r}"
+        raise UsageError("bad-epoch", message) from None
     return Clock(
         now=second,
         stamp=stamp.strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -42,7 +42,7 @@ def _with_caches(report: Report, place: Place, consent: Consent, *, done: bool) 
     edits = report.change.edits if report.change is not None else ()
     if not any(edit.path.startswith(_TOP) for edit in edits):
         return report
-    owner = cache_owner(place.environ, consent.cache_user)
+    owner = cache_owner({} if place.handed_over else place.environ, consent.cache_user)
     if isinstance(owner, str):
         warning = Problem(code="cache-not-purged", message=f"the caches were not purged: {owner}")
         return report._replace(warnings=(*report.warnings, warning)) if consent.purge_caches else report

@@ -12,7 +12,8 @@ from patchctl.commands.proposal import Proposal, Step
 from patchctl.commands.report import Report
 from patchctl.commands.stack import concerns, kept_steps, named_assessments
 from patchctl.errors import Problem
-from patchctl.model import Receipt, ReceiptDiff
+from patchctl.model import Receipt, ReceiptDiff, RegistryPlace
+from patchctl.patch import Patch
 from patchctl.plan import Layer
 from patchctl.verdict import DUE, Action, Assessment, Need, Verdict, blocked_by, explained
 
@@ -57,7 +58,7 @@ def apply(
     assumed: Mapping[str, str] = dict.fromkeys(ids, assume_build) if assume_build is not None else {}
     return carry_out(
         "apply",
-        place,
+        place._replace(taking=frozenset(ids)),
         clock,
         propose,
         named=ids,
@@ -74,7 +75,7 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
     chosen, refused, notes = [], [], []
     named = named_assessments(scene, ids)
     for found in named:
-        if found.verdict is Verdict.APPLIED and not found.case.newer:
+        if found.verdict is Verdict.APPLIED and not found.case.newer and not _takes_over(scene, found):
             notes.append(f"{found.id} is applied already; nothing about it changes")
             continue
         problem = refusal_of(scene, found, despite_fix=despite_fix)
@@ -87,6 +88,20 @@ def _named(scene: Scene, ids: Sequence[str], clock: Clock, *, despite_fix: bool)
             if other.id in found.case.replaces:
                 refused.append(replaced_problem(other.id, found.id))
     return stack_with(scene, chosen, refused, notes, clock, strict=True, despite_fix=despite_fix)
+
+
+def _takes_over(scene: Scene, found: Assessment) -> bool:
+    """Another registry than the recorded one has the entry, with the same diffs: it is recorded as the one it is of."""
+    receipt, patch = found.case.receipt, found.case.patch
+    if receipt is None or patch is None or found.case.rule is MatchRule.NONE:
+        return False
+    here = scene.registry.place_of(patch)
+    known = receipt.registry is not None and receipt.registry.is_same(here)
+    due = {(diff.distribution, diff.sha256, diff.strip) for diff in found.case.due}
+    same = receipt.revision == patch.revision and due == {
+        (it.distribution, it.sha256, it.strip) for it in receipt.diffs
+    }
+    return same and not known
 
 
 def _bare(scene: Scene, clock: Clock, distribution: str | None, *, everything: bool) -> Proposal:
@@ -237,6 +252,12 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
     return ordered
 
 
+def _place_of(scene: Scene, patch: Patch, clock: Clock) -> RegistryPlace:
+    """Where an entry comes from, as it is recorded: under a fixed time the same wherever a build is made."""
+    place = scene.registry.place_of(patch)
+    return place._replace(path=None) if clock.fixed else place
+
+
 def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool = False) -> Step:
     """Return the step that brings an entry in, or renews it, with the receipt to record."""
     case = found.case
@@ -265,6 +286,7 @@ def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bo
         assumed=case.assumed,
         despite_fix=despite_fix and found.need is Need.FIXED,
         applied_at=clock.stamp,
+        registry=_place_of(scene, patch, clock) if patch is not None else old.registry if old is not None else None,
     )
     return Step(
         layer=Layer(

@@ -8,10 +8,12 @@ from __future__ import annotations
 from patchctl.commands.apply import refusal_of, replaced_problem, stack_with
 from patchctl.commands.change import carry_out
 from patchctl.commands.judging import Scene
+from patchctl.commands.lock_file import doubts_about
 from patchctl.commands.locked import Gate, open_gate, review_of
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
+from patchctl.commands.trusted import refuse_lock_file
 from patchctl.commands.warnings import unpinned
 from patchctl.errors import Outcome, Problem
 from patchctl.pins import PinState, Review, problem_of
@@ -38,6 +40,7 @@ def apply_locked(
     seen: list[Review] = []
 
     def propose(scene: Scene) -> Proposal:
+        refuse_lock_file(place, path)
         found = review_of(gate, scene)
         seen.append(found)
         return _proposal(gate, scene, found, clock)
@@ -55,6 +58,8 @@ def apply_locked(
         allowed=allowed,
     )
     # The last one is what was acted on: under the lock everything is looked at again.
+    site = report.target.site if report.target is not None else None
+    report = report._replace(warnings=(*doubts_about(path, site=site), *report.warnings))
     return _told(report, seen[-1]) if seen else report
 
 

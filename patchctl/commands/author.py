@@ -18,7 +18,7 @@ def author(environ: Mapping[str, str]) -> HistoryAuthor:
     return HistoryAuthor(
         uid=uid,
         login=login_of(uid),
-        login_uid=_login_uid(),
+        login_uid=login_uid(),
         sudo_uid=int(claimed) if claimed.isascii() and claimed.isdigit() and int(claimed) < _NOBODY else None,
     )
 
@@ -33,8 +33,8 @@ def login_of(uid: int) -> str | None:
         return None
 
 
-def _login_uid() -> int | None:
-    """Return the uid that logged in; unlike an environment variable nobody but root can change it."""
+def login_uid() -> int | None:
+    """Return the uid that logged in, None: nobody did; unlike an environment variable nobody but root can change it."""
     try:
         uid = int(Path("/proc/self/loginuid").read_bytes())
     except (OSError, ValueError):

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from patchctl.build import MatchRule
 from patchctl.commands.selection import BROKEN, Selection
 from patchctl.evidence import FixFinding
-from patchctl.model import Retirement
-from patchctl.registry import replaced_ids
+from patchctl.model import RegistryPlace, Retirement
+from patchctl.registry import Registry, replaced_ids
 from patchctl.verdict import Case, SiteFacts, SourceDiff, fold_diffs, is_rebuilt
 
 
 def cases_of(
-    selections: Sequence[Selection], site: SiteFacts, fixes: Mapping[str, tuple[FixFinding, ...]]
+    selections: Sequence[Selection],
+    site: SiteFacts,
+    fixes: Mapping[str, tuple[FixFinding, ...]],
+    registry: Registry,
 ) -> list[Case]:
     """Return a case for each selection of which something can be judged, in ledger order, then registry order.
 
@@ -21,12 +24,17 @@ def cases_of(
         selections: in registry order.
         site: the environment.
         fixes: entry id -> its findings.
+        registry: where the entries are from.
     """
     entries = {other.id: other.entry for other in selections if other.entry is not None}
-    replaced = {id_: replaced_ids(entry, entries) for id_, entry in entries.items()}
+    named = {id_: replaced_ids(entry, entries) for id_, entry in entries.items()}
+    strange = {id_: _recorded_elsewhere(ids, registry.place_of(entries[id_]), site) for id_, ids in named.items()}
+    replaced = {id_: tuple(it for it in ids if it not in strange[id_]) for id_, ids in named.items()}
     replacements = _replacements(selections, site, replaced)
     cases = [
-        _case(selection, site, fixes.get(selection.id, ()), replaced.get(selection.id, ()), replacements)
+        _case(selection, site, fixes.get(selection.id, ()), replaced.get(selection.id, ()), replacements)._replace(
+            trespasses=tuple(strange.get(selection.id, {}).items())
+        )
         for selection in selections
         if not selection.unknown and (selection.receipt is not None or not selection.unusable)
     ]
@@ -58,8 +66,16 @@ def _case(
         incomplete=_incomplete(selection, site),
         rebuilt=_facts_rebuilt(selection, site),
         retirement=_retirement(selection, site),
+        namesake=selection.namesake,
         installed={name: site.distributions[name].build for name in _named(selection) if name in site.distributions},
     )
+
+
+def _recorded_elsewhere(ids: Sequence[str], here: RegistryPlace, site: SiteFacts) -> dict[str, RegistryPlace]:
+    """Those of ``ids`` that are recorded and came from another registry, with it."""
+    recorded = {it.id: it.registry for it in site.ledger.receipts}
+    found = {id_: place for id_ in ids if (place := recorded.get(id_)) is not None}
+    return {id_: place for id_, place in found.items() if not place.is_same(here)}
 
 
 def _retirement(selection: Selection, site: SiteFacts) -> Retirement | None:

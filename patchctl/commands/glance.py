@@ -48,7 +48,7 @@ def gather_glance(place: Place, started: int) -> Scene:
     Raises:
         PatchctlError: as of :func:`gather`.
     """
-    if place.cwd is None:
+    if place.cwd is None or place.handed_over:
         return gather(place)
     key = _key(place)
     note = recall(place.environ, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from patchctl.model import FileFact, LedgerState, LiveFile, Snapshot, Target, li
 from patchctl.registry import Registry
 from patchctl.target import Tree, path_below
 from patchctl.transaction import JournalState
-from patchctl.verdict import Assessment, Base, BaseKind, SiteFacts, assess, base_of
+from patchctl.verdict import Assessment, Base, BaseKind, Namesake, SiteFacts, assess, base_of
 
 _NOBODY_SAYS: Mapping[str, str] = MappingProxyType({})
 
@@ -72,8 +72,12 @@ def judge(
     assumed: Mapping[str, str] = _NOBODY_SAYS,
     known: Parsed = NOTHING,
     files: Sequence[str] = (),
+    taking: Collection[str] = (),
 ) -> Scene:
     """Judge every entry of ``registry``, and every recorded one.
+
+    What is recorded is judged by an entry of the registry that it came from, or of none: an entry of that id in another
+    one may be a stranger's.
 
     Args:
         registry: the entries.
@@ -84,20 +88,33 @@ def judge(
         assumed: entry -> build string that the operator gives for its distributions.
         known: what was parsed in this process before; all bytes are read and hashed anew.
         files: further files to read: POSIX relative to the site, or absolute below it.
+        taking: ids that count as being of this registry, wherever they came from.
     """
     target = tree.target
-    ids = {entry.id for entry in registry.entries}
+    namesakes = _namesakes(registry, ledger, taking)
+    entries = [entry for entry in registry.entries if entry.id not in namesakes]
+    ids = {entry.id for entry in entries}
     selections = [
-        select(registry, entry, target, ledger, assumed.get(entry.id), known=known, stores=stores)
-        for entry in registry.entries
+        select(registry, entry, target, ledger, assumed.get(entry.id), known=known, stores=stores) for entry in entries
     ]
     orphans = [receipt for receipt in ledger.receipts if receipt.id not in ids]
     selections += [
-        select(registry, None, target, ledger, None, receipt=receipt, known=known, stores=stores) for receipt in orphans
+        select(
+            registry,
+            None,
+            target,
+            ledger,
+            None,
+            receipt=receipt,
+            namesake=namesakes.get(receipt.id),
+            known=known,
+            stores=stores,
+        )
+        for receipt in orphans
     ]
     site = _site_facts(tree, ledger, stores, selections, files)
-    fixes, plain = judge_all_fixes(registry.entries, tree, site, selections)
-    cases = cases_of(selections, site, fixes)
+    fixes, plain = judge_all_fixes(entries, tree, site, selections)
+    cases = cases_of(selections, site, fixes, registry)
     broken = [problem for selection in selections for problem in selection.problems]
     assessments = assess(cases, site)
     return Scene(
@@ -111,6 +128,17 @@ def judge(
         warnings=(*target_warnings(target), *entry_warnings(assessments, ledger)),
         judged_on_base=plain,
     )
+
+
+def _namesakes(registry: Registry, ledger: LedgerState, taking: Collection[str]) -> dict[str, Namesake]:
+    """The entries that have the id of a receipt, and are of another registry than that."""
+    recorded = {receipt.id: receipt.registry for receipt in ledger.receipts if receipt.id not in taking}
+    found = {}
+    for entry in registry.entries:
+        came_from, here = recorded.get(entry.id), registry.place_of(entry)
+        if came_from is not None and not came_from.is_same(here):
+            found[entry.id] = Namesake(revision=entry.revision, registry=here)
+    return found
 
 
 def _site_facts(

@@ -6,7 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from patchctl.errors import LockFileError, PatchctlError, UsageError
+from patchctl.commands.warnings import lock_of_others
+from patchctl.errors import LockFileError, PatchctlError, Problem, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
 from patchctl.publishing import put_whole
 
@@ -35,6 +36,30 @@ def read_lock(path: str) -> Lock:
     error = LockFileError(last.code, last.message, hint=last.hint, path=last.path, line=last.line, key=last.key)
     error.others = problems[:-1]
     raise error
+
+
+def doubts_about(path: str, *, site: str | None = None) -> tuple[Problem, ...]:
+    """Say why what a lock file pins may be another word than that of whoever reviewed it.
+
+    Args:
+        path: absolute, or relative to the working directory.
+        site: the environment's site directory, absolute; None: it is not known.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        looks = (real.stat(), real.parent.stat())
+    except OSError:
+        return ()  # reading it says so
+    why = None
+    if site is not None and real.is_relative_to(os.path.realpath(site)):
+        why = "it lies in the site that it speaks of"
+    elif any(it.st_mode & stat.S_IWOTH and not it.st_mode & stat.S_ISVTX for it in looks):
+        why = "everybody may write there"
+    elif os.geteuid() == 0 and any(it.st_uid != 0 for it in looks):
+        why = f"it is in the hands of uid {next(it.st_uid for it in looks if it.st_uid != 0)}"
+    if why is None:
+        return ()
+    return (lock_of_others(path, why),)
 
 
 def write_lock(path: str, data: bytes, *, site: str) -> bool:

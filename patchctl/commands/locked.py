@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from patchctl.commands.judging import Scene
-from patchctl.commands.lock_file import read_lock
+from patchctl.commands.lock_file import doubts_about, read_lock
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.warnings import unpinned
@@ -38,7 +38,7 @@ def open_gate(place: Place, path: str) -> Gate:
         LockFileError: it cannot be read, or something in it is wrong.
     """
     lock = read_lock(path)
-    return Gate(path=path, lock=lock, place=place._replace(wanted=lock.ids))
+    return Gate(path=path, lock=lock, place=place._replace(wanted=lock.ids, taking=lock.ids))
 
 
 def review_of(gate: Gate, scene: Scene) -> Review:
@@ -79,6 +79,7 @@ def check_locked(gate: Gate, scene: Scene, *, strict: bool) -> Report:
         named=tuple(ids),
         review=found,
         warnings=(
+            *doubts_about(gate.path, site=scene.target.site),
             *(it for it in scene.warnings if it.patch is None or it.patch in gate.lock.ids),
             *(unpinned(extra.id) for extra in found.extra if extra.hold is None),
         ),
@@ -89,7 +90,8 @@ def check_locked(gate: Gate, scene: Scene, *, strict: bool) -> Report:
 def status_locked(gate: Gate, scene: Scene, report: Report) -> Report:
     """Return a status report of ``scene`` with what the lock says of it."""
     found = review_of(gate, scene)
-    return report._replace(review=found, assessments=as_pinned(report.assessments, found))
+    warnings = (*doubts_about(gate.path, site=scene.target.site), *report.warnings)
+    return report._replace(review=found, assessments=as_pinned(report.assessments, found), warnings=warnings)
 
 
 def as_pinned(assessments: tuple[Assessment, ...], found: Review) -> tuple[Assessment, ...]:

@@ -17,9 +17,13 @@ class Place(NamedTuple):
         distribution: look at this distribution alone.
         wanted: ids of the entries that a lock file pins: they count as the default ones, and no others; None: the
             registry says which are.
+        taking: ids that the operator named, or a lock file pins: what is recorded of them may be taken over by the
+            entry of that id in another registry.
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
+        handed_over: there are signs that ``environ`` is another user's: nothing is kept or removed where it says that
+            the caller's own files are.
         cwd: the working directory, absolute; None: it is gone.
         proc: where the kernel shows its processes, absolute.
         boottime_ns: CLOCK_BOOTTIME in nanoseconds; None: the clock is asked when it is needed.
@@ -30,9 +34,11 @@ class Place(NamedTuple):
     registries: tuple[str, ...] = ()
     distribution: str | None = None
     wanted: frozenset[str] | None = None
+    taking: frozenset[str] = frozenset()
     environ: Mapping[str, str] = MappingProxyType({})
     pycache_prefix: str | None = None
     origin: str | None = None
+    handed_over: bool = False
     cwd: str | None = None
     proc: str = "/proc"
     boottime_ns: int | None = None

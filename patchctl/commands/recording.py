@@ -17,8 +17,9 @@ from patchctl.commands.place import Clock, Place
 from patchctl.errors import InterruptedByError, Problem, TransactionError
 from patchctl.ledger import encode_record, next_record_path
 from patchctl.model import EditKind, FileEdit, Receipt, sha256_hex
-from patchctl.model.history import HistoryEntry, HistoryFile, HistoryRecord
+from patchctl.model.history import HistoryEntry, HistoryFile, HistoryRecord, HistoryRegistry
 from patchctl.processes import read_moment
+from patchctl.registry import RegistryRoot
 from patchctl.transaction import Commit, LockedSite, Recovery, new_transaction_id
 from patchctl.verdict import builds_words
 
@@ -42,7 +43,7 @@ class Recorder:
 
     def with_record(self, scene: Scene, draft: Draft) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         """Return a draft's edits with the record before the ledger's, the record, and why it is not among them."""
-        registries = tuple((root.name, root.revision) for root in scene.registry.roots)
+        registries = tuple(self._registry(root) for root in scene.registry.roots)
         return self._with_record(draft.edits, _entries(scene, draft), draft.change.edits, registries)
 
     def run(
@@ -75,7 +76,7 @@ class Recorder:
         edits: Sequence[FileEdit],
         entries: tuple[HistoryEntry, ...],
         files: Sequence[FileEdit],
-        registries: tuple[tuple[str, int], ...] = (),
+        registries: tuple[HistoryRegistry, ...] = (),
     ) -> tuple[tuple[FileEdit, ...], HistoryRecord, Problem | None]:
         record = self._record(
             self._transaction_id(edits), "committed", entries=entries, files=tuple(_file(edit) for edit in files)
@@ -129,6 +130,10 @@ class Recorder:
             reason=reason,
             moment=None if fixed else read_moment(self.place.proc, self.place.boottime_ns),
         )
+
+    def _registry(self, root: RegistryRoot) -> HistoryRegistry:
+        path = None if self.clock.fixed else root.place.path
+        return HistoryRegistry(name=root.name, revision=root.revision, path=path)
 
     def _transaction_id(self, edits: Sequence[FileEdit]) -> str:
         """A random id; with a fixed time one that follows from the change, so that a build can be repeated."""

@@ -64,7 +64,7 @@ def retire(
 
     return carry_out(
         "retire",
-        place,
+        place._replace(taking=frozenset(ids)),
         clock,
         propose,
         named=ids,

@@ -17,7 +17,7 @@ from patchctl.ledger import read_patch
 from patchctl.model import LedgerState, Receipt, ReceiptDiff, Target
 from patchctl.patch import Patch, Variant
 from patchctl.registry import Registry
-from patchctl.verdict import SourceDiff
+from patchctl.verdict import Namesake, SourceDiff
 
 Parsed = Mapping[tuple[str, int], tuple[FileDiff, ...]]
 """What a diff says, by the sha256 of its bytes and the strip level: the same bytes always say the same."""
@@ -46,6 +46,7 @@ class Selection:
         problems: what is broken in it.
         unusable: its registry entry cannot be used; a receipt still counts.
         unknown: it was applied, but what was applied cannot be read any more.
+        namesake: the registry's entry of that id, where the receipt is of another registry's; then ``entry`` is None.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Selection:
     problems: list[Problem] = field(default_factory=list)
     unusable: bool = False
     unknown: bool = False
+    namesake: Namesake | None = None
 
     def all(self) -> tuple[SourceDiff, ...]:
         """Every diff in question, those that were applied included."""
@@ -77,6 +79,7 @@ def select(
     assumed: str | None,
     *,
     receipt: Receipt | None = None,
+    namesake: Namesake | None = None,
     known: Parsed = NOTHING,
     stores: Sequence[str],
 ) -> Selection:
@@ -89,6 +92,7 @@ def select(
         ledger: receipts.
         assumed: build string given with ``--assume-build``.
         receipt: with ``entry`` None.
+        namesake: with ``entry`` None: the entry of that id in another registry.
         known: what was parsed before.
         stores: site directories (absolute) whose state directory may hold the diffs that were applied.
     """
@@ -97,8 +101,10 @@ def select(
     known_by = entry or receipt
     if known_by is None:
         raise ValueError("neither an entry nor a receipt")
-    selection = Selection(id=known_by.id, entry=entry, receipt=receipt)
-    if entry is None and registry.problems_of(known_by.id):
+    selection = Selection(id=known_by.id, entry=entry, receipt=receipt, namesake=namesake)
+    if receipt is not None and receipt.registry is not None and namesake is not None:
+        selection.reason = f"it is from {receipt.registry}, and not the entry of that id in {namesake.registry}"
+    elif entry is None and registry.problems_of(known_by.id):
         selection.reason = BROKEN
     names = [diff.distribution for diff in receipt.diffs] if receipt is not None else []
     for name in (*(entry.distributions if entry is not None else ()), *names):

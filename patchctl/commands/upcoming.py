@@ -72,7 +72,7 @@ def judged_candidate(place: Place, scene: Scene, path: str) -> Iterator[Upcoming
         ledger = _merged(scene, own, displaced, candidate, alone=alone)
         stores = (*(() if candidate.kind is CandidateKind.WHEEL else (candidate.tree.target.site,)), scene.target.site)
         tree = candidate.tree if alone else _over(candidate.tree, scene, ledger)
-        found = judge(scene.registry, tree, ledger, stores=stores, known=scene.parsed())
+        found = judge(scene.registry, tree, ledger, stores=stores, known=scene.parsed(), taking=place.taking)
         yield Upcoming(candidate=candidate, scene=found, displaced=displaced)
 
 

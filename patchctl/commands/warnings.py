@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from patchctl.errors import Problem
 from patchctl.evidence import FixStatus
-from patchctl.model import FixRole, LedgerState, Target
+from patchctl.model import FixRole, LedgerState, RegistryPlace, Target
 from patchctl.verdict import Action, Assessment, Need, Verdict
 
 _DEBIAN = "/lib/python3/dist-packages"
@@ -60,6 +60,12 @@ def unpinned(id_: str) -> Problem:
     return Problem(code="not-pinned", message=f"{id_} is in, but the lock does not pin it", hint=hint, patch=id_)
 
 
+def lock_of_others(path: str, why: str) -> Problem:
+    """Say that what a lock file (path as it was given) pins may be another word than that of whoever reviewed it."""
+    message = f"{path} decides what is let through, and {why}: whoever may write it can pin anything, or nothing"
+    return Problem(code="lock-of-others", message=message, hint="keep it where only its reviewers write", path=path)
+
+
 def behind_registry(id_: str, applied: int, current: int) -> Problem:
     """Say that the revision that is in, and is pinned with it, is no longer the registry's."""
     message = f"{id_}: revision {applied} is in, and pinned; this registry has {current}, so it could not bring that in"
@@ -85,12 +91,26 @@ def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tu
     """Say what is odd about entries, whatever is due."""
     known = {found.id for found in assessments}
     warnings = [problem for found in assessments for problem in _of_entry(found)]
+    warnings += _strangers(assessments)
     for id_, hold in ledger.holds.items():
         if id_ not in known:
             message = f"a hold is recorded for {id_}, which the registry does not have: {hold.reason}"
             hint = f"patchctl unhold {id_}"
             warnings.append(Problem(code="hold-without-entry", message=message, hint=hint, patch=id_))
     return tuple(warnings)
+
+
+def _strangers(assessments: Sequence[Assessment]) -> Iterator[Problem]:
+    """Say which entries are left alone although this registry has one of their id; those that are due say it."""
+    groups: dict[tuple[RegistryPlace, RegistryPlace], list[str]] = {}
+    for found in assessments:
+        receipt, namesake = found.case.receipt, found.case.namesake
+        if namesake is not None and receipt is not None and receipt.registry and found.action is not Action.INSPECT:
+            groups.setdefault((receipt.registry, namesake.registry), []).append(found.id)
+    for (came_from, here), ids in groups.items():
+        message = f"{', '.join(ids)}: recorded from {came_from}; what {here} has under that id does not count for it"
+        hint = f"where both are one registry by two paths: patchctl apply {' '.join(ids)}"
+        yield Problem(code="other-registry", message=message, hint=hint)
 
 
 def _of_entry(found: Assessment) -> Iterator[Problem]:

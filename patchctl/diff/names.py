@@ -98,10 +98,16 @@ def stripped_path(raw: bytes, strip: int, at: int) -> str:
         message = f"{shown(raw)} has no {strip} leading component(s) to strip"
         raise DiffError("strip", message, hint="give the strip level the diff was made with", line=at + 1)
     path = "/".join(parts[strip:])
-    problem = "contains '..'" if ".." in parts else path_problem(path)
+    problem = "contains '..'" if ".." in parts else path_problem(path) or _native_problem(path)
     if problem is not None:
         raise DiffError("unsafe-path", f"{shown(raw)} {problem}", line=at + 1)
     return path
+
+
+def _native_problem(path: str) -> str | None:
+    """Hunks of machine code can be read by nobody, and beside a source of its name it is what Python would import."""
+    native = re.search(r"\.(?:so(?:\.[0-9]+)*|pyd|dll|dylib)$", path, re.IGNORECASE)
+    return "is machine code, which no diff may bring or change" if native else None
 
 
 def agree_with_git_header(text: bytes, old: str, new: str, strip: int, at: int) -> bool:

@@ -15,9 +15,11 @@ from patchctl.model.files import Link, sha256_hex
 from patchctl.model.layout import LEDGER_PATH, is_own_xattr, is_sha256
 from patchctl.model.listing import Baseline
 from patchctl.model.paths import path_problem
-from patchctl.model.state import FileFact, Hold, LedgerState, Receipt, ReceiptDiff, SetAside
+from patchctl.model.state import FileFact, Hold, LedgerState, Receipt, ReceiptDiff, RegistryPlace, SetAside
 
-FORMAT = 1
+FORMAT = 2
+"""2: receipts name the registry that their entry came from. Where none does a ledger is of format 1, as before."""
+
 SIZE_LIMIT = 16 << 20
 _PERMISSIONS = 0o777
 _LONGEST_LINK = 4096
@@ -34,9 +36,7 @@ def decode_ledger(data: bytes) -> LedgerState:
         LedgerError: ``newer-ledger`` for a format this version does not know, ``damaged-ledger`` for anything that is
             not a ledger: wrong types, unknown keys, a path that leaves the site.
     """
-    if len(data) > SIZE_LIMIT:
-        raise damaged("the file", f"is larger than {SIZE_LIMIT} bytes")
-    fields = Fields(parse_json(data), "")
+    fields = Fields(parse_json(data, SIZE_LIMIT), "")
     number = fields.number("format", least=1)
     if number > FORMAT:
         raise LedgerError(
@@ -70,7 +70,7 @@ def encode_ledger(state: LedgerState) -> bytes:
     import json
 
     document = {
-        "format": FORMAT,
+        "format": FORMAT if any(receipt.registry is not None for receipt in state.receipts) else 1,
         "receipts": [_receipt_fields(receipt) for receipt in state.receipts],
         "files": {path: _file_fields(fact) for path, fact in state.files.items()},
         "holds": {name: {"reason": hold.reason, "since": hold.since} for name, hold in state.holds.items()},
@@ -97,6 +97,7 @@ def _receipt(value: object, where: str) -> Receipt:
         despite_fix=fields.flag("despite_fix"),
         applied_at=fields.text("applied_at"),
         set_aside=_set_aside(fields),
+        registry=_registry(fields),
     )
     fields.close()
     return receipt
@@ -125,7 +126,18 @@ def _receipt_fields(receipt: Receipt) -> dict[str, object]:
         "despite_fix": receipt.despite_fix,
         "applied_at": receipt.applied_at,
         **set_aside_fields(receipt.set_aside),
+        **({} if receipt.registry is None else {"registry": receipt.registry._asdict()}),
     }
+
+
+def _registry(fields: Fields) -> RegistryPlace | None:
+    key = "registry"
+    if not fields.has(key):
+        return None
+    inside = Fields(fields.take(key), fields.at(key))
+    place = RegistryPlace(name=inside.text("name"), bundled=inside.flag("bundled"), path=inside.optional_text("path"))
+    inside.close()
+    return place
 
 
 def _set_aside(fields: Fields) -> SetAside | None:

@@ -13,6 +13,10 @@ from patchctl.build.labels import glob_fits, normal_label
 from patchctl.lint.values import Finding, error, warning
 from patchctl.patch import Patch, Variant
 
+_MOST_TIES = 10
+_MOST_WORK = 2_000_000
+"""Characters of globs times characters of globs; real entries have some hundreds."""
+
 
 def variant_findings(patch: Patch) -> Iterator[Finding]:
     """Return what is wrong with the builds that an entry names."""
@@ -35,15 +39,32 @@ def normal_name(name: str) -> str:
 
 
 def _ties(variants: Sequence[Variant], numbers: Sequence[int]) -> Iterator[Finding]:
-    """Between two variants of equal rank nothing decides: a build that falls into both gets neither."""
+    """Between two variants of equal rank nothing decides: a build that falls into both gets neither.
+
+    Told are the first ones: whoever mends those looks again.
+    """
     rules = [variants[number].rule for number in numbers]
+    work = found = 0
     for first, second in combinations(range(len(rules)), 2):
+        work += _length(rules[first].label) * _length(rules[second].label)
+        if work > _MOST_WORK:
+            message = "its labels are too many and too long to be compared with those of the variants behind it"
+            yield error("overlapping-variants", message, f"variant[{numbers[first]}].label", "shorten the globs")
+            return
         build = tied_build(rules, first, second)
         if build is not None:
+            found += 1
             message = f"{build} would fit variant[{numbers[first]}] and variant[{numbers[second]}] equally well"
             message += ", and then neither is chosen"
             hint = f"let only one of the two ranges hold it, or name {build} in `builds` of one"
             yield error("overlapping-variants", message, f"variant[{numbers[second]}].versions", hint)
+        if found == _MOST_TIES:
+            return
+
+
+def _length(label: str | Sequence[str]) -> int:
+    """The time of a comparison grows with the product of these."""
+    return 1 if isinstance(label, str) else sum(map(len, label))
 
 
 def _unreachable(variant: Variant, key: str) -> Iterator[Finding]:

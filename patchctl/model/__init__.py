@@ -7,7 +7,17 @@ fixes, ``listing`` what installers list and what is on the disk, ``state`` what 
 from patchctl.model.entry import BuildRule, EvidenceItem, Fix, FixRole
 from patchctl.model.files import OWNER_EXECUTES, Content, EditKind, FileEdit, FileMeta, Link, LiveFile, sha256_hex
 from patchctl.model.listing import Baseline, Listed, Look
-from patchctl.model.state import FileFact, Hold, LedgerState, ProvenFix, Receipt, ReceiptDiff, Retirement, SetAside
+from patchctl.model.state import (
+    FileFact,
+    Hold,
+    LedgerState,
+    ProvenFix,
+    Receipt,
+    ReceiptDiff,
+    RegistryPlace,
+    Retirement,
+    SetAside,
+)
 from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine, row_sha256
 
 __all__ = [
@@ -32,6 +42,7 @@ __all__ = [
     "ProvenFix",
     "Receipt",
     "ReceiptDiff",
+    "RegistryPlace",
     "Retirement",
     "SetAside",
     "Snapshot",

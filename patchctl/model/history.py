@@ -72,6 +72,21 @@ class HistoryFile(NamedTuple):
     after: str | None = None
 
 
+class HistoryRegistry(NamedTuple):
+    """A registry that was read for a change.
+
+    Attributes:
+        name: what it calls itself.
+        revision: of the registry.
+        path: of its folder, absolute and without links; None: the bundled one, under SOURCE_DATE_EPOCH, and in
+            records of versions that did not keep it.
+    """
+
+    name: str
+    revision: int
+    path: str | None = None
+
+
 class HistoryRecord(NamedTuple):
     """One transaction.
 
@@ -89,7 +104,7 @@ class HistoryRecord(NamedTuple):
         files: that it touched.
         omitted: how many further files it touched, which would have made the record too large.
         reason: why it was rolled back.
-        registries: (name, revision) of those that decided; empty where none did, and in records of versions that did
+        registries: those that decided; empty where none did, and in records of versions that did
             not keep it.
         moment: when the record was made, just before the files were replaced; None under SOURCE_DATE_EPOCH.
     """
@@ -107,7 +122,7 @@ class HistoryRecord(NamedTuple):
     omitted: int = 0
     reason: str | None = None
     moment: Moment | None = None
-    registries: tuple[tuple[str, int], ...] = ()
+    registries: tuple[HistoryRegistry, ...] = ()
 
     @property
     def touched_files(self) -> bool:

@@ -1,8 +1,9 @@
-"""The one checker of a path below a site: what a patch, a ledger or a journal may name at all.
+"""The one checker of a path below a site, in two grades: what may be looked at, and what a patch may change.
 
-It judges the spelling alone. Whether something is a link, and whether a distribution owns the file, is seen where the
-file is opened. A second checker that read names differently from the writer is how such tools were broken before
-(CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
+What an installer lists is looked at (``place_problem``); what a patch, a ledger or a journal names is edited, so that
+more of it is refused (``path_problem``). Both judge the spelling alone. Whether something is a link, and whether a
+distribution owns the file, is seen where the file is opened. A second checker that read names differently from the
+writer is how such tools were broken before (CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
 """
 
 from __future__ import annotations
@@ -14,8 +15,38 @@ LONGEST_PATH = 1024
 """Bytes; leaves room for the site's own path within PATH_MAX."""
 
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
+_HOOKS = ("_distutils_hack", "_virtualenv", "__editable__", "_editable_impl_")
+"""How modules begin that the ``.pth`` files of setuptools, virtualenv and build back ends start."""
+
 _BYTE_CODE = (".pyc", ".pyo")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
+
+
+def place_problem(path: str) -> str | None:
+    """Return why ``path`` names no place below a directory, or None.
+
+    Args:
+        path: POSIX, relative.
+
+    Returns:
+        One phrase that continues a sentence beginning with the path, such as ``contains '..'``.
+    """
+    if not path:
+        return "is empty"
+    if path[0] == "/":
+        return "is absolute"
+    if "\0" in path:
+        return "contains a control character"
+    if not path.isascii():
+        try:
+            path.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return "is not valid UTF-8"
+    if "." in path or "//" in path or path[-1] == "/":
+        for part in path.split("/"):
+            if part in {"", ".", ".."}:
+                return f"contains '{part}'" if part else "has an empty component"
+    return None
 
 
 def path_problem(path: str) -> str | None:
@@ -62,7 +93,12 @@ def _meaning_problem(parts: list[str]) -> str | None:
             return problem
     if any(part.lower() == "__pycache__" or part.lower().endswith(_BYTE_CODE) for part in parts):
         return "is byte code, which is made from a source and removed when that changes"
-    if parts[0].lower() == ".patchctl":
+    top = parts[0].lower()
+    if top.startswith(_HOOKS):
+        return f"is '{top.partition('.')[0]}', which a '.pth' file runs at every interpreter start"
+    if len(parts) == 1 and top.endswith(".start"):
+        return "is a '.start' file, which every interpreter start reads"  # PEP 829
+    if top == ".patchctl":
         return "lies in patchctl's own state"
     return None
 

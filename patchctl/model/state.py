@@ -30,6 +30,35 @@ class ReceiptDiff(NamedTuple):
     rule: str
 
 
+class RegistryPlace(NamedTuple):
+    """Which registry an entry came from: where that lies decides, since a name can be given to any folder.
+
+    Attributes:
+        name: what it calls itself.
+        bundled: it came with patchctl.
+        path: of its folder, absolute and without links; None: it is the bundled one, or was recorded under
+            SOURCE_DATE_EPOCH, where what is recorded must not depend on where a build is made.
+    """
+
+    name: str
+    bundled: bool
+    path: str | None = None
+
+    def is_same(self, other: RegistryPlace) -> bool:
+        """Return whether both are one registry: whoever may write to the one may write to the other."""
+        if self.bundled or other.bundled:
+            return self.bundled and other.bundled
+        if self.path is None or other.path is None:
+            return self.name == other.name
+        return self.path == other.path
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        if self.bundled:
+            return "the bundled registry"
+        return f"the registry {self.name}" + (f" ({self.path})" if self.path is not None else "")
+
+
 EXPECTATIONS = ("retires", "returns", "lost")
 """What the bytes of a candidate promise of an entry that was taken out for it."""
 
@@ -66,6 +95,7 @@ class Receipt(NamedTuple):
         assumed: build string given with ``--assume-build``; None: the detected build matched.
         despite_fix: applied although the bytes prove it fixed.
         set_aside: taken out for an upgrade; None: it is in.
+        registry: where the entry came from; None in what older versions recorded.
     """
 
     id: str
@@ -79,6 +109,7 @@ class Receipt(NamedTuple):
     assumed: str | None = None
     despite_fix: bool = False
     set_aside: SetAside | None = None
+    registry: RegistryPlace | None = None
 
 
 class FileFact(NamedTuple):

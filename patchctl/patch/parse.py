@@ -19,16 +19,17 @@ from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, TRIGGER, VARIANT
 from patchctl.patch.table import Table
 from patchctl.patch.texts import (
     cve_problem,
-    distribution_problem,
     file_name_problem,
     is_slug,
     normalised_name,
     pattern_problem,
     sha256_problem,
+    target_problem,
 )
 
 _REQUIRED = ("id", "title", "kind", "severity", "why", "removal")
 _MAX_STRIP = 32
+_MAX_VARIANTS = 64
 
 
 def parse_entry(
@@ -128,6 +129,10 @@ def _read_variants(table: Table, kind: Kind | None) -> tuple[Variant, ...]:
     tables = table.tables("variant", VARIANT)
     if "variant" not in table or table.raw("variant") == []:
         table.report("missing-key", "variant", "is missing: an entry names the builds it is for")
+    if len(tables) > _MAX_VARIANTS:
+        # Variants are compared with each other: of very many, one entry would keep a review busy for hours.
+        table.report("too-many", "variant", f"has {len(tables)} variants; at most {_MAX_VARIANTS} are read")
+        return ()
     variants = tuple(_read_variant(item, kind) for item in tables)
     _report_equal_rank(tables, variants)
     return variants
@@ -142,7 +147,7 @@ def _read_variant(table: Table, kind: Kind | None) -> Variant:
     elif kind is not None:
         table.require(("diff", "sha256"))
     return Variant(
-        distribution=normalised_name(table.checked("distribution", "bad-distribution", distribution_problem)),
+        distribution=normalised_name(table.checked("distribution", "bad-distribution", target_problem)),
         rule=read_rule(table),
         diff=table.checked("diff", "bad-file-name", file_name_problem) or None,
         sha256=table.checked("sha256", "bad-sha256", sha256_problem).lower() or None,

@@ -6,6 +6,7 @@ from patchctl.build import rule_problems
 from patchctl.model import BuildRule
 from patchctl.patch.table import Table
 
+_MAX_GLOBS = 64
 _RULE_CODES = {"builds": "bad-build", "versions": "bad-specifier", "label": "bad-label"}
 
 
@@ -36,7 +37,10 @@ def read_rule(table: Table, *, label: str = "none") -> BuildRule:
 
 def _read_label(table: Table) -> str | tuple[str, ...]:
     if isinstance(table.raw("label"), list):
-        return table.texts("label")
+        globs = table.texts("label")
+        if len(globs) > _MAX_GLOBS:
+            table.report("too-many", "label", f"has {len(globs)} globs; at most {_MAX_GLOBS} are read")
+        return globs[:_MAX_GLOBS]
     text = table.text("label")
     if text.strip() and text not in {"any", "none"}:
         hint = f'for a glob write a list: label = ["{text}"]'

@@ -11,6 +11,7 @@ _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 _SOURCE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?#][!-~]*)?")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,19}")
+_TOOLS = frozenset({"patchctl", "pip", "uv", "conda", "setuptools", "wheel", "virtualenv"})
 _MAX_SLUG = 100
 _MAX_PATTERN = 2000
 _MAX_PARTS = 100
@@ -30,6 +31,13 @@ def normalised_name(text: str) -> str:
 def distribution_problem(text: str) -> str | None:
     """Whether it is the name of a distribution."""
     return None if _DISTRIBUTION.fullmatch(text) else "is not the name of a distribution"
+
+
+def target_problem(text: str) -> str | None:
+    """Whether it is the name of a distribution whose files an entry may be about."""
+    if normalised_name(text) in _TOOLS:
+        return "installs packages, or is patchctl itself: whoever changes it decides what root runs"
+    return distribution_problem(text)
 
 
 def sha256_problem(text: str) -> str | None:

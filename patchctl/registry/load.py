@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
+from patchctl.documents import DocumentError
+from patchctl.documents.toml import read_toml
 from patchctl.errors import Problem, RegistryError
 from patchctl.evidence.tokens import tokens
+from patchctl.model import RegistryPlace
 from patchctl.patch import REGISTRY, Document, Patch, Table, is_slug, parse_entry
 from patchctl.patch.document import MAX_BYTES
-from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, reason_of
+from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, bundled_registry, reason_of
 from patchctl.registry.relations import Finding, check_relations
 from patchctl.registry.use import Registry, RegistryRoot, locate_keys_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FORMAT = 1
 """The format of registry folders that this patchctl knows."""
@@ -36,6 +34,7 @@ def load_registry(folders: Sequence[str], *, but: Collection[str] = ()) -> Regis
     Raises:
         RegistryError: a folder is no registry, cannot be read, or has a newer format.
     """
+    bundled = _bundled_identity()
     roots: dict[tuple[int, int], RegistryRoot] = {}
     found: list[Patch] = []
     problems: list[Problem] = []
@@ -44,7 +43,7 @@ def load_registry(folders: Sequence[str], *, but: Collection[str] = ()) -> Regis
         identity = _identity(folder)
         if identity in roots:
             continue
-        roots[identity] = _read_root(folder)
+        roots[identity] = _read_root(folder, is_bundled=identity == bundled)
         for answer in _read_entries(folder, but):
             if isinstance(answer, Problem):
                 problems.append(answer)
@@ -66,7 +65,15 @@ def _identity(folder: Folder) -> tuple[int, int]:
         raise RegistryError("registry-unreadable", message, path=folder.root) from error
 
 
-def _read_root(folder: Folder) -> RegistryRoot:
+def _bundled_identity() -> tuple[int, int] | None:
+    """Which directory the bundled registry is, by whatever name somebody reads it; None: there is none."""
+    try:
+        return Folder(root=bundled_registry()).identity()
+    except (RegistryError, OSError):
+        return None
+
+
+def _read_root(folder: Folder, *, is_bundled: bool) -> RegistryRoot:
     path = folder.path(REGISTRY_FILE)
     try:
         data = folder.read(REGISTRY_FILE)
@@ -86,7 +93,10 @@ def _read_root(folder: Folder) -> RegistryRoot:
         table.integer("format", default=FORMAT, least=1)
         name, revision = table.text("name", one_line=True), table.integer("revision", default=1, least=1)
         if not document.problems:
-            return RegistryRoot(path=folder.root, name=name, revision=revision)
+            place = RegistryPlace(
+                name=name, bundled=is_bundled, path=None if is_bundled else str(Path(folder.root).resolve())
+            )
+            return RegistryRoot(path=folder.root, name=name, revision=revision, place=place)
     elif values is not None:
         message = f"is {values['format']}; this patchctl knows registries of format {FORMAT}"
         document.report("registry-format", ("format",), message, "upgrade patchctl")
@@ -142,8 +152,8 @@ def _misplaced(folder: Folder, inside: str) -> Problem:
 def _home(folder: Folder, inside: str) -> str:
     """Where the file of an entry belongs, by what it says itself; what it does not say is left open."""
     try:
-        values = tomllib.loads((folder.read(inside, limit=MAX_BYTES) or b"").decode())
-    except (OSError, ValueError, RecursionError):  # what cannot be read is reported once it is in its place
+        values = read_toml(folder.read(inside, limit=MAX_BYTES) or b"", limit=MAX_BYTES)
+    except (OSError, DocumentError):  # what cannot be read is reported once it is in its place
         values = {}
     tables = values.get("variant")
     first = tables[0] if isinstance(tables, list) and tables else None

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from patchctl.errors import Problem, RegistryError
-from patchctl.model import sha256_hex
+from patchctl.model import RegistryPlace, sha256_hex
 from patchctl.patch import Kind, Patch, Variant, file_name_problem
-from patchctl.registry.folder import ENTRY_FILE, Folder, reason_of
+from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, reason_of
 
 
 class RegistryRoot(NamedTuple):
@@ -18,11 +18,13 @@ class RegistryRoot(NamedTuple):
         path: as it was given, without a trailing slash.
         name: what it calls itself.
         revision: counts its changes.
+        place: which registry that is, however it was named.
     """
 
     path: str
     name: str
     revision: int
+    place: RegistryPlace
 
 
 class Registry(NamedTuple):
@@ -48,6 +50,17 @@ class Registry(NamedTuple):
     def find(self, entry_id: str) -> Patch | None:
         """Return the entry of that id; None when no working entry has it."""
         return next((patch for patch in self.entries if patch.id == entry_id), None)
+
+    def place_of(self, patch: Patch) -> RegistryPlace:
+        """Return the registry that an entry of this one is from.
+
+        Raises:
+            ValueError: it is from none of them.
+        """
+        for root in self.roots:
+            if root.path == patch.registry:
+                return root.place
+        raise ValueError(f"{patch.id} is from none of these registries")
 
     def problems_of(self, entry_id: str) -> tuple[Problem, ...]:
         """Return what is wrong with the entry of that id, used or not."""
@@ -95,6 +108,15 @@ class Registry(NamedTuple):
         folder, inside = _place(patch)
         return tuple(item.name for item in folder.items(inside))
 
+    def read_root(self, root: RegistryRoot) -> tuple[str, bytes]:
+        """Return the path, as people are shown it, and the bytes of a registry's own file; of one that is gone none."""
+        folder = Folder(root=root.path)
+        try:
+            data = folder.read(REGISTRY_FILE)
+        except OSError:
+            data = None
+        return folder.path(REGISTRY_FILE), data or b""
+
     def read_beside(self, patch: Patch, name: str) -> bytes | None:
         """Return the bytes of a file in an entry's folder, whatever its digest; None when nothing is there.
 
@@ -117,7 +139,7 @@ def locate_key(patch: Patch, key: str) -> tuple[str, int]:
 
 def locate_keys_of(patch: Patch, keys: Sequence[str]) -> tuple[str, list[int]]:
     """Return the file and the lines of several keys of an entry; the file is scanned once."""
-    from patchctl.patch.positions import locate_keys
+    from patchctl.documents.toml_keys import locate_keys
 
     folder, inside = _place(patch)
     try:

@@ -42,7 +42,7 @@ def _record(record: HistoryRecord) -> dict[str, Any]:
             for entry in record.entries
         ],
         "files": [file._asdict() for file in record.files],
-        "registries": [{"name": name, "revision": revision} for name, revision in record.registries],
+        "registries": [it._asdict() for it in record.registries],
         "omitted_files": record.omitted,
         "boot": None if moment is None else moment.boot,
         "boottime_ns": None if moment is None else moment.boottime_ns,
@@ -118,7 +118,8 @@ def who_text(author: HistoryAuthor) -> str:
 
 
 def _registries(record: HistoryRecord) -> str:
-    return ", ".join(f"{name} revision {revision}" for name, revision in record.registries)
+    said = (f"{it.name} revision {it.revision}{'' if it.path is None else f' ({it.path})'}" for it in record.registries)
+    return ", ".join(said)
 
 
 def command_text(record: HistoryRecord) -> str:

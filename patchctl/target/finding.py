@@ -180,12 +180,14 @@ def _with_pythonpath(environment: Environment, environ: Mapping[str, str]) -> En
     first = [path for path in environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
     if not first:
         return environment
+    own = {os.path.realpath(path) for path in environment.sites}
     return Environment(
         root=environment.root,
         python=environment.python,
         origin=environment.origin,
         sites=existing([*first, *environment.sites]),
         base=environment.base,
+        pythonpath=tuple(path for path in existing(first) if os.path.realpath(path) not in own),
     )
 
 
@@ -210,7 +212,7 @@ def _target(environment: Environment, wanted: frozenset[str], also: Callable[[st
     return Target(
         site=chosen,
         python=environment.python,
-        origin=environment.origin,
+        origin="PYTHONPATH" if chosen in environment.pythonpath else environment.origin,
         distributions=found,
         passed_over=tuple(site for site, _ in holders if site != chosen),
         shared_by=environment.root if chosen in environment.base else None,

@@ -32,6 +32,7 @@ class Environment(NamedTuple):
         origin: the setting that named it.
         sites: its site directories in path order, absolute, each real directory once.
         base: site directories of the installation below it which it shares with others (``--system-site-packages``).
+        pythonpath: those of its sites that PYTHONPATH alone names.
     """
 
     root: str
@@ -39,6 +40,7 @@ class Environment(NamedTuple):
     origin: str
     sites: tuple[str, ...]
     base: tuple[str, ...] = ()
+    pythonpath: tuple[str, ...] = ()
 
 
 def environment_at(root: str, *, origin: str, environ: Mapping[str, str]) -> Environment:

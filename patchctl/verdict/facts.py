@@ -15,7 +15,7 @@ from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
 from patchctl.evidence import FixFinding
 from patchctl.match import Fit, FitReport, HunkPlace
-from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, Retirement, Snapshot
+from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, RegistryPlace, Retirement, Snapshot
 from patchctl.patch import Patch, Variant
 from patchctl.verdict.base import Base
 
@@ -92,6 +92,18 @@ class SourceDiff(NamedTuple):
     reason: str
 
 
+class Namesake(NamedTuple):
+    """An entry with the id of a recorded one, in another registry than that one came from.
+
+    Attributes:
+        revision: of the entry.
+        registry: where it is.
+    """
+
+    revision: int
+    registry: RegistryPlace
+
+
 class Case(NamedTuple):
     """One entry before judgement: everything the shell gathered about it.
 
@@ -112,6 +124,9 @@ class Case(NamedTuple):
         rebuilt: it was applied to another build than the one installed now.
         retirement: the last time that it was retired; None: never, or it came in again since.
         installed: distribution -> build string installed now, of those that it is about.
+        namesake: the entry that this registry has under the id of a receipt from another one; then ``patch`` is None,
+            since it is no word about what is recorded.
+        trespasses: (id, registry) of recorded entries from elsewhere whose place it would take; it may not.
     """
 
     id: str
@@ -130,6 +145,8 @@ class Case(NamedTuple):
     rebuilt: bool = False
     retirement: Retirement | None = None
     installed: Mapping[str, str] = MappingProxyType({})
+    namesake: Namesake | None = None
+    trespasses: tuple[tuple[str, RegistryPlace], ...] = ()
 
     @property
     def due(self) -> tuple[SourceDiff, ...]:

@@ -82,7 +82,7 @@ def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Ac
         return Action.NONE, "advice only; see its avoidance"
     if case.receipt is not None and case.replaced_by is not None:
         return _replaced_action(found, neighbours)
-    return _wanted_action(found, neighbours)
+    return _stranger_action(found) or _wanted_action(found, neighbours)
 
 
 def _returns(found: Assessment) -> bool:
@@ -144,6 +144,19 @@ def _wanted_action(found: Assessment, neighbours: Mapping[str, Assessment]) -> t
     return Action.PORT, misfit(found)
 
 
+def _stranger_action(found: Assessment) -> tuple[Action, str] | None:
+    """A recorded entry of which another registry has something newer, or alone has something: the operator decides."""
+    receipt, namesake = found.case.receipt, found.case.namesake
+    if receipt is None or namesake is None:
+        return None
+    newer = found.verdict is Verdict.APPLIED and namesake.revision > receipt.revision
+    if not newer and not (found.verdict is Verdict.LOST and found.case.rebuilt):
+        return None
+    has = f"{namesake.registry} has revision {namesake.revision}"
+    came = f"revision {receipt.revision} came from {receipt.registry}"
+    return Action.INSPECT, f"{has}, but {came}: patchctl apply {found.id} takes it over"
+
+
 def _due_again(found: Assessment) -> str | None:
     """Why it is to come in, where it was in before."""
     receipt = found.case.receipt
@@ -193,6 +206,8 @@ def _held_reason(found: Assessment) -> str:
 
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     """Return why a neighbour keeps the entry from going in; None when none does."""
+    for id_, place in found.case.trespasses:
+        return f"it replaces {id_}, which came from {place}: patchctl revert {id_} first"
     for needed in found.case.requires:
         reason = _unmet(needed, neighbours, found)
         if reason is not None:
@@ -220,11 +235,17 @@ def _unmet(needed: str, neighbours: Mapping[str, Assessment], found: Assessment)
 def _clash(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     case = found.case
     for other in neighbours.values():
-        clash = other.id in _conflicts(case) or found.id in _conflicts(other.case)
+        clash = other.id in _conflicts(case) or _keeps_out(other.case, case)
         in_the_way = other.case.receipt is not None or other.need is Need.WANTED
         if clash and other.id != found.id and in_the_way and other.id not in case.replaces:
             return f"it conflicts with {other.id}: take one out and hold it"
     return None
+
+
+def _keeps_out(other: Case, case: Case) -> bool:
+    """Whether ``other`` declares a conflict with ``case``; what is not in yet speaks for its own registry alone."""
+    stranger = other.patch is not None and case.patch is not None and other.patch.registry != case.patch.registry
+    return case.id in _conflicts(other) and (other.receipt is not None or not stranger)
 
 
 def _conflicts(case: Case) -> tuple[str, ...]:

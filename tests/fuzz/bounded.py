@@ -19,9 +19,9 @@ SECONDS = 20
 """For one input; most take a thousandth of one."""
 ORACLES = {
     "diff": ("oracles.check_diff", "diffs"),
-    "wheel": ("readers.check_wheel", "wheels"),
-    "log": ("readers.check_log", "logs"),
-    "packed": ("readers.check_packed_log", "packed_logs"),
+    "wheel": ("streams.check_wheel", "wheels"),
+    "log": ("streams.check_log", "logs"),
+    "packed": ("streams.check_packed", "packed_logs"),
 }
 SHOWN = 4096
 
