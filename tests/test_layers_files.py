@@ -89,6 +89,7 @@ BELOW_A_ROOT = {
 """Modules that open, look at or change what lies below a directory, each by a descriptor of it."""
 
 BY_NAME = {
+    "__main__.py": "os.path.realpath: whether the working directory is on the import path",
     "cli/runner.py": "os.open: /dev/null",
     "commands/author.py": "Path.read_bytes: /proc/self/loginuid",
     "commands/examine_install.py": "os.path.realpath: what kind of site it is",
@@ -111,6 +112,7 @@ BY_NAME = {
     "processes/table.py": "os.open: /proc",
     "publishing/writing.py": "os.open os.path.realpath: the directory of a file that the operator named",
     "registry/folder.py": "Path.is_file Path.resolve: where patchctl's own registry is",
+    "registry/load.py": "Path.resolve: a registry",
     "registry/marks.py": "os.open: a registry",
     "target/candidate.py": "os.listdir os.path.exists os.path.isdir: what the operator named as candidate",
     "target/distributions.py": "os.listdir os.path.isdir: the tree that an egg-link names",

@@ -7,7 +7,6 @@ Where the environment may be another user's, a variable never selects a registry
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from patchctl.cli.options import Common
 from patchctl.commands import Clock, Place
 from patchctl.commands.author import login_uid
 from patchctl.errors import UsageError
+from patchctl.model.shell import shell_word
 
 _LATEST = 1 << 32
 """Seconds: byte code has the time of its source in 32 bits, and some file systems know no later one."""
@@ -71,7 +71,7 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
             raise UsageError(
                 "registry-under-sudo",
                 f"PATCHCTL_REGISTRY does not select a registry {sign}",
-                hint=f"if it is the one you mean, name it: --registry {shlex.quote(given)}",
+                hint=f"if it is the one you mean, name it: --registry {shell_word(given)}",
             )
         registries = tuple(folder for folder in (given or "").split(os.pathsep) if folder)
         if not registries:
