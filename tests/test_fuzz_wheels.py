@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+from email.parser import Parser
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchctl.logs.zstd_frames import Frames
+from patchctl.target.wheel.tree import _values
 from tests.conftest import LONG
 from tests.fuzz import seeds
 from tests.fuzz.mutating import mutated
@@ -55,6 +57,39 @@ def test_damage_is_refused_as_declared_within_memory_and_time(name: str) -> None
 @given(st.sampled_from(seeds.wheels()[:2]), st.randoms(use_true_random=False))
 def test_a_damaged_wheel_is_refused_or_what_pip_reads(wheel: bytes, random: Random) -> None:
     check_wheel(mutated(wheel, random, [wheel]))
+
+
+PIECES = st.sampled_from(
+    [
+        "Name: vllm",
+        "name:x",
+        "Version: 1",
+        "NAME :y",
+        ": z",
+        "From x",
+        "\n",
+        "\r\n",
+        "\r",
+        "\n\n",
+        " ",
+        "\t",
+        "x",
+        "\f",
+        "\x85",
+        "\ufeff",
+    ]
+)
+
+
+@settings(max_examples=20_000 if LONG else 400)
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_a_header_is_what_pips_reader_takes_it_for_or_refused(text: str) -> None:
+    values = list(_values(text.encode(), b"name"))
+    theirs = Parser().parsestr(text).get_all("Name", [])
+    if len(values) == 1 and values[0] and b"\r" not in values[0]:
+        assert [it.strip() for it in theirs] == [values[0].decode().strip()]
+        return
+    assert not values or len(values) > 1 or not values[0] or b"\r" in values[0]
 
 
 def test_the_seeds_are_accepted() -> None:

@@ -442,7 +442,7 @@ def told() -> list[Trick]:
         wheel(b"\n" + WHEEL),
         wheel(b"Wheel-Version: 2.0\n" + WHEEL),
         wheel(WHEEL + b"Wheel-Version: 2.0\n"),
-        wheel(b"Tag: x\r" + WHEEL, None),
+        wheel(b"Tag: x\r" + WHEEL),
         wheel(b"Root-Is-Purelib: true\n\nWheel-Version: 1.0\n"),
         wheel(WHEEL + b"\xff\n"),
         file(f"{STEM}-1-py3-none-any.whl", None),

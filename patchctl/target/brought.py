@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 
+from patchctl.disk import look_below, open_parent
 from patchctl.errors import TargetError
 from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, STATE_DIR
 from patchctl.target.distributions import LARGEST_RECORD
@@ -40,7 +41,7 @@ def brought_by(site: str) -> str | None:
     Raises:
         TargetError: ``unreadable-site``.
     """
-    if not os.path.lexists(f"{site}/{STATE_DIR}"):
+    if look_below(site, STATE_DIR) is None:
         return None
     root_fd = open_site(site)
     try:
@@ -58,9 +59,15 @@ def brought_by(site: str) -> str | None:
 
 def _changed(root_fd: int, path: str) -> float | None:
     try:
-        return os.stat(path, dir_fd=root_fd, follow_symlinks=False).st_mtime
+        parent, name = open_parent(root_fd, path)
     except OSError:
         return None
+    try:
+        return os.stat(name, dir_fd=parent, follow_symlinks=False).st_mtime
+    except OSError:
+        return None
+    finally:
+        os.close(parent)
 
 
 def _lists_state(root_fd: int, info: str) -> bool:

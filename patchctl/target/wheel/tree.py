@@ -5,6 +5,7 @@ Not here: whether the wheel's tags fit an interpreter, and its dependencies; an 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -20,8 +21,10 @@ from patchctl.target.searching import LARGEST_SEARCHED, Definers, is_listed_belo
 from patchctl.target.wheel.archive import Archive, opened_wheel
 
 _HINT = "take the file as its index gives it: pip download --no-deps DISTRIBUTION==VERSION"
-LARGEST_NOTE = 4 << 20
-"""Bytes of METADATA and WHEEL, whose headers are read with the email package."""
+LARGEST_NOTE = 16 << 20
+"""Bytes of METADATA and WHEEL; as in a site."""
+_FIRST, _LAST = 0x21, 0x7E
+"""What the name of a header is made of."""
 
 _MAJOR = "1"
 _DIGITS = "0123456789"
@@ -185,22 +188,46 @@ def _refuse_second(archive: Archive, name: str) -> None:
 
 
 def _stated(archive: Archive, file: str, key: str) -> str:
-    """The one value of a header in a file of dist-info, read as pip reads it."""
-    from email.parser import Parser
-
+    """The one value of a header in a file of dist-info, where pip reads the same."""
     member = f"{archive.info}/{file}"
     if member not in archive.members:
         raise _refused(archive, f"it has no {file}")
     if archive.members[member].file_size > LARGEST_NOTE:
         raise _refused(archive, f"its {file} is larger than {LARGEST_NOTE} bytes")
+    data = archive.bytes(member)
     try:
-        text = archive.bytes(member).decode()
+        data.decode()
     except UnicodeDecodeError:
         raise _refused(archive, f"its {file} is no UTF-8") from None
-    values = Parser().parsestr(text, headersonly=True).get_all(key, [])
-    if len(values) != 1 or not values[0].strip():
+    values = list(_values(data, key.lower().encode()))
+    if len(values) != 1 or not values[0]:
         raise _refused(archive, f"its {file} gives {'no' if not values else 'not one'} {key}")
-    return str(values[0]).strip()
+    if values[0].isspace() or b"\r" in values[0]:
+        raise _refused(archive, f"its {file} can be read in two ways")
+    return values[0].decode()
+
+
+def _values(data: bytes, key: bytes) -> Iterator[bytes]:
+    """The values of a header, as the email package takes them: a line that is none ends the headers.
+
+    A value over several lines, or a carriage return that would begin one, comes with the carriage return in it.
+    """
+    wanted = False
+    for line in io.BytesIO(data):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        name, colon, value = text.partition(b":")
+        if text[:1] in {b" ", b"\t"}:
+            if wanted:
+                yield b"\r"
+            continue
+        if b"\r" in text:
+            yield b"\r"
+            return
+        if not colon or any(not _FIRST <= byte <= _LAST for byte in name):
+            return
+        wanted = name.lower() == key
+        if wanted:
+            yield value.strip()
 
 
 def _check_format(archive: Archive) -> None:
