@@ -166,7 +166,7 @@ def test_a_directory_of_members_that_its_end_does_not_count_is_not_taken_into_me
         "import resource, sys\n"
         "from patchctl.errors import TargetError\n"
         "from patchctl.target import read_wheel_files\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (200 << 20,) * 2)\n"
         "try:\n"
         "    read_wheel_files(sys.argv[1], ['x'])\n"
         "except TargetError as error:\n"
