@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patchctl.disk import mount_points
+from patchctl.disk import on_one_mount
 
 NAMES = ("torch_compile_cache", "modelinfos")
 """Of graphs, keyed by the traced files but not by module constants and custom operators; of facts about models."""
@@ -124,9 +124,9 @@ def _purge(owner: CacheOwner, name: str, *, remove: bool) -> Purge:
     found = _Sum()
     try:
         with _opened(owner, owner.root, None) as root, _opened(owner, name, root) as cache:
-            if os.fstat(cache).st_dev != os.fstat(root).st_dev or os.path.realpath(path) in mount_points():
+            if not on_one_mount(cache, root):
                 return Purge(path=path, state="refused", reason="it is a file system of its own")
-            _walk(cache, os.path.realpath(path), found, mount_points(), _DEEPEST, remove=remove)
+            _walk(cache, found, _DEEPEST, remove=remove)
             if remove and not found.troubles:
                 os.rmdir(name, dir_fd=root)
     except FileNotFoundError:
@@ -157,8 +157,7 @@ def _opened(owner: CacheOwner, name: str, parent: int | None) -> Iterator[int]:
         os.close(fd)
 
 
-def _walk(directory: int, path: str, found: _Sum, mounts: frozenset[str], depth: int, *, remove: bool) -> None:
-    device = os.fstat(directory).st_dev
+def _walk(directory: int, found: _Sum, depth: int, *, remove: bool) -> None:
     for name in os.listdir(directory):
         try:
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -168,19 +167,15 @@ def _walk(directory: int, path: str, found: _Sum, mounts: frozenset[str], depth:
                 found.files += 1
                 found.size += status.st_size if stat.S_ISREG(status.st_mode) else 0
                 continue
-            if status.st_dev != device or f"{path}/{name}" in mounts:
-                found.troubles.append(f"{name} in it is another file system")
-                continue
             if depth == 0:
                 found.troubles.append(f"{name} in it lies too deep")
                 continue
             inside = os.open(name, _DIRECTORY, dir_fd=directory)
             try:
-                # Looked at once more: the name may have been given to another directory since.
-                if os.fstat(inside).st_dev != device:
+                if not on_one_mount(inside, directory):
                     found.troubles.append(f"{name} in it is another file system")
                     continue
-                _walk(inside, f"{path}/{name}", found, mounts, depth - 1, remove=remove)
+                _walk(inside, found, depth - 1, remove=remove)
             finally:
                 os.close(inside)
             if remove:

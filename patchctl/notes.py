@@ -12,6 +12,8 @@ import stat
 from collections.abc import Mapping
 from contextlib import suppress
 
+from patchctl.documents import DocumentError, read_json
+
 Note = Mapping[str, tuple[str, ...]]
 
 _FOLDER = "patchctl"
@@ -24,18 +26,16 @@ _LARGEST = 16 << 20
 
 def recall(environ: Mapping[str, str], key: str) -> Note | None:
     """Return the note of that key (hexadecimal); None when there is none that can be trusted to be the caller's."""
-    import json
-
     try:
         directory = _open_folder(environ, make=False)
         try:
             data = _read(directory, key)
         finally:
             os.close(directory)
-        note = json.loads(data)
-    except (OSError, ValueError, RecursionError):
+        note = read_json(data, limit=_LARGEST, strict=True)
+    except (OSError, DocumentError):
         return None
-    return {name: tuple(words) for name, words in note.items()} if _is_note(note) else None
+    return _note_of(note)
 
 
 def remember(environ: Mapping[str, str], key: str, note: Note) -> None:
@@ -102,7 +102,10 @@ def _refuse_foreign(fd: int) -> None:
         raise PermissionError("not the caller's alone")
 
 
-def _is_note(note: object) -> bool:
-    return isinstance(note, dict) and all(
-        isinstance(words, list) and all(isinstance(word, str) for word in words) for words in note.values()
-    )
+def _note_of(value: object) -> Note | None:
+    if not isinstance(value, dict):
+        return None
+    for words in value.values():
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            return None
+    return {name: tuple(words) for name, words in value.items()}

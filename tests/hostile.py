@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from patchctl.build.labels import glob_fits
 from patchctl.diff import FileDiff, parse_diff
+from patchctl.documents.toml_keys import locate_keys
 from patchctl.evidence.nesting import chains_too_long
 from patchctl.evidence.source import Source
 from patchctl.evidence.tokens import contains, may_contain, tokens
@@ -21,7 +22,6 @@ from patchctl.match import judge_fit
 from patchctl.match.text import Text
 from patchctl.model import EditKind, FileEdit
 from patchctl.patch import parse_entry
-from patchctl.patch.positions import locate_keys
 from patchctl.render.diffs import edits_as_diff
 from patchctl.target import find_target, read_snapshot
 from patchctl.target.holdings import parse_headers

@@ -76,6 +76,7 @@ class TestTheVerb:
         assert "no file changed, so no cache was purged" in done.document["notes"]
         assert (root / COMPILED / "top").exists()
 
+    @pytest.mark.attack("purge-links")
     def test_that_cannot_purge_warns_and_stays_committed(self, desk: Desk, root: Path, tmp_path: Path) -> None:
         (root / COMPILED).rename(tmp_path / "elsewhere")
         (root / COMPILED).symlink_to(tmp_path / "elsewhere")
@@ -115,6 +116,7 @@ class TestWhere:
 
 
 class TestSafety:
+    @pytest.mark.attack("purge-links")
     def test_links_inside_are_removed_and_not_followed(self, root: Path, tmp_path: Path) -> None:
         outside = tmp_path / "outside"
         (outside / "deep").mkdir(parents=True)
@@ -127,6 +129,7 @@ class TestSafety:
         assert (outside / "file").exists()
         assert (outside / "deep").exists()
 
+    @pytest.mark.attack("purge-links")
     def test_a_linked_root_is_refused(self, root: Path, tmp_path: Path) -> None:
         link = tmp_path / "link"
         link.symlink_to(root)
@@ -136,6 +139,7 @@ class TestSafety:
     def test_what_is_not_there_is_absent(self, tmp_path: Path) -> None:
         assert {it.state for it in purge_caches(owner_of(tmp_path / "none"))} == {"absent"}
 
+    @pytest.mark.attack("purge-links")
     def test_special_files_go_and_what_lies_too_deep_stays(self, root: Path) -> None:
         os.mkfifo(root / INFOS / "fifo")
         deep = root / COMPILED / "/".join("d" * 70)
@@ -148,6 +152,7 @@ class TestSafety:
         assert deep.exists()
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+    @pytest.mark.attack("purge-links")
     def test_root_does_not_purge_what_belongs_to_somebody_else(self, root: Path) -> None:
         os.chown(root / COMPILED, 65534, 65534)
         compiled, infos = purge_caches(owner_of(root))
@@ -155,6 +160,7 @@ class TestSafety:
         assert (root / COMPILED / "top").exists()
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
+    @pytest.mark.attack("purge-links")
     def test_root_purges_another_users_caches_with_that_users_rights_alone(self, root: Path, tmp_path: Path) -> None:
         for path in (tmp_path, *tmp_path.parents):
             if path.stat().st_mode & 0o077 == 0 and path != Path.home():
@@ -171,6 +177,7 @@ class TestSafety:
         assert not (root / COMPILED / "top").exists()
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="making a mount needs root")
+    @pytest.mark.attack("purge-links")
     def test_a_mount_below_a_cache_is_left_alone(self, root: Path, tmp_path: Path) -> None:
         import subprocess
 

@@ -181,6 +181,7 @@ def test_readers_in_a_loop_see_before_unfinished_and_after_in_this_order(desk: D
         assert desk.run("revert", "--all").code == 0
 
 
+@pytest.mark.attack("lock-link")
 def test_a_dead_holder_holds_nothing_and_its_transaction_is_settled(desk: Desk) -> None:
     process = stopped(desk, "two.py")
     process.kill()
@@ -196,6 +197,7 @@ def test_a_dead_holder_holds_nothing_and_its_transaction_is_settled(desk: Desk) 
     assert [(desk.site / name).read_bytes() for name in NAMES] == [LOW] * 3
 
 
+@pytest.mark.attack("lock-link")
 def test_a_lock_file_of_another_boot_is_only_a_note(desk: Desk) -> None:
     assert desk.run("apply").code == 0
     note = {"host": os.uname().nodename, "pid": os.getpid(), "boot": "0" * 36, "start": 1}

@@ -420,6 +420,7 @@ def live_controls(raw: bytes) -> list[str]:
     return [char for char in text if char not in "\r\n\t" and visible(char) != char]
 
 
+@pytest.mark.attack("terminal-text")
 def test_hostile_text_reaches_a_terminal_escaped(tmp_path: Path) -> None:
     hostile = HOSTILE.encode()
     after = BASE.replace(b"line_5 = 1\n", b"line_5 = '" + hostile + b"'\n")

@@ -335,6 +335,7 @@ class TestShapes:
         assert (done.code, done.err) == (0, "")
         return done
 
+    @pytest.mark.attack("csv-formula")
     def test_csv_has_no_cell_that_is_a_formula(self, registry: Path, hostile: Path) -> None:
         done = self.run(registry, hostile, "--csv")
         rows = list(csv.reader(io.StringIO(done.out)))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-import socket
 import struct
 import subprocess
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,50 +13,24 @@ import pytest
 
 from tests.bench.hits import registry_for
 from tests.bench.hits_log import make_log
+from tests.browser import CHROMIUM, OWN, QUIET, remembering_proxy
 from tests.log_lines import hit
 from tests.registries import add_entry
 from tests.running import patchctl
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-)
-OWN = re.compile(rb"[ /.](?:google|googleapis|gstatic|gvt1)\.com")
-"""Whom the browser calls by itself, whatever it shows."""
 HOSTILE = "<img src=x onerror=document.title='run'><script>document.title='run'</script>"
 
 pytestmark = [
+    pytest.mark.attack("web-text"),
     pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here"),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here"),
 ]
 
 
 @pytest.fixture
 def proxy() -> Iterator[tuple[int, list[bytes]]]:
-    """A proxy that answers nothing and remembers who came: every request that leaves a page goes to it."""
-    came: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def accept() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                came.append(connection.recv(200))
-                connection.close()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield server.getsockname()[1], came
-        server.shutdown(socket.SHUT_RDWR)
+    with remembering_proxy() as found:
+        yield found
 
 
 @pytest.fixture
@@ -78,7 +49,7 @@ def page(tmp_path: Path) -> Path:
 
 def browse(page: Path, profile: Path, port: int, *options: str) -> tuple[str, list[str]]:
     """Open a page; return what the browser printed, and the messages of its console."""
-    command = [str(BROWSER), *QUIET, f"--user-data-dir={profile}", f"--proxy-server=127.0.0.1:{port}"]
+    command = [str(CHROMIUM), *QUIET, f"--user-data-dir={profile}", f"--proxy-server=127.0.0.1:{port}"]
     command += ["--proxy-bypass-list=<-loopback>", *options, page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from patchctl import disk
+from patchctl import disk, documents
 from patchctl.diff import names, source
 from patchctl.diff.source import LARGEST_DIFF, LONGEST_LINE
 from patchctl.evidence import nesting
 from patchctl.evidence import source as evidence_source
 from patchctl.evidence.nesting import LONGEST_CHAIN
 from patchctl.evidence.source import SIZE_LIMIT
+from patchctl.launch import yaml_text
 from patchctl.ledger import codec
 from patchctl.match import text
 from patchctl.model import paths
@@ -156,7 +157,7 @@ REFUSED = [
     (too_large_ledger, {3}, f"is larger than {16 * MIB} bytes"),
     (deep_ledger, {3}, "is nested too deeply"),
     (too_large_journal, {3, 4}, f"is larger than {16 * MIB} bytes"),
-    (deep_journal, {3, 4}, "is not readable as JSON"),
+    (deep_journal, {3, 4}, "is nested too deeply"),
     (too_large_original, {1}, "is missing or damaged"),
 ]
 
@@ -225,6 +226,12 @@ def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
         "a module that evidence is judged in": evidence_source.SIZE_LIMIT,
         "an expression in such a module": nesting.LONGEST_CHAIN,
         "a module that is searched for code that moved": searching.LARGEST_SEARCHED,
+        "lists and objects within each other, in any JSON": documents.DEPTH,
+        "lists and objects in one JSON document": documents.json._MOST_OPENED,
+        "digits of an integer, in any JSON or YAML": documents.values.LONGEST_NUMBER,
+        "a YAML file of launches": yaml_text.LARGEST,
+        "lists and mappings within each other in it, aliases followed": documents.yaml.DEPTH,
+        "values in it, aliases followed": documents.yaml._MOST_VALUES,
         "lines named for a hunk that fits several places": text.LISTED,
     }
     assert default_of(disk.read_below, "limit") == preflight._LARGEST

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from patchctl.model import sha256_hex
+from tests.hostile_desk import shaped_registry, tries
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Done, patchctl
 
@@ -173,6 +174,7 @@ class TestDiffs:
         assert places([found], registry) == [("error", "unsafe-path", "fix.diff", 2, "variant[0].diff")]
 
 
+@pytest.mark.attack("bidi-diff")
 class TestOddCharacters:
     @pytest.mark.parametrize("character", ["\u202e", "\u200b", "\x1b"])
     def test_in_an_added_line_are_errors(self, registry: Path, character: str) -> None:
@@ -225,6 +227,76 @@ class TestOddCharacters:
         assert places(findings(registry), registry) == [
             ("error", "odd-character", "patch.toml", line_of(file, "avoid"), "avoid[0].when")
         ]
+
+    @pytest.mark.parametrize("character", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    @pytest.mark.parametrize("where", ["added", "removed", "context", "prose", "name", "heading"])
+    def test_that_turn_the_direction_are_errors_wherever_they_stand_in_a_diff(
+        self, registry: Path, character: str, where: str
+    ) -> None:
+        lines = DIFF.decode().split("\n")
+        at = {"name": 1, "heading": 2, "prose": 0}.get(where)
+        if at is None:
+            sign = {"added": "+", "removed": "-", "context": " "}[where]
+            at = next(number for number, line in enumerate(lines) if line.startswith(sign) and number > 2)
+        if where == "prose":
+            lines.insert(0, "it pads")
+        lines[at] += character
+        data = "\n".join(lines).replace(f"@@ -4,7 +4,7 @@{character}", f"@@ -4,7 +4,7 @@ {character}")
+        entry(registry, data.encode())
+        found = [it for it in findings(registry) if it["code"] == "odd-character"]
+        assert ("error", "fix.diff", at + 1) in [
+            (it["severity"], it["path"].rpartition("/")[2], it["line"]) for it in found
+        ]
+
+    def test_in_a_name_that_a_diff_spells_in_escapes_are_errors(self, registry: Path) -> None:
+        quoted = rb'"%b/vllm/\342\200\256x.py"'
+        text = DIFF.replace(b"a/" + PATH.encode(), quoted % b"a").replace(b"b/" + PATH.encode(), quoted % b"b")
+        assert text.isascii()
+        entry(registry, text)
+        found = [it for it in findings(registry) if it["code"] == "odd-character"]
+        assert places(found, registry) == [("error", "odd-character", "fix.diff", 1, "variant[0].diff")]
+        assert "U+202E" in found[0]["message"]
+
+    def test_in_the_name_of_a_file_beside_are_errors(self, registry: Path) -> None:
+        (entry(registry) / "notes\u202ecod.txt").write_bytes(b"x")
+        assert places(findings(registry), registry) == [("error", "odd-character", "notes\u202ecod.txt", None, None)]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "key"),
+        [("revision = 1", "revision = 1 # \u202e", "revision"), ('name = "test"', 'name = "t\\u202e"', "name")],
+    )
+    def test_in_the_file_of_a_registry_are_errors(self, registry: Path, old: str, new: str, key: str) -> None:
+        entry(registry)
+        file = registry / "registry.toml"
+        file.write_text(file.read_text().replace(old, new))
+        (found,) = findings(registry)
+        assert (found["severity"], found["code"], found["path"]) == ("error", "odd-character", str(file))
+        assert (found["line"], found["key"]) == (line_of(file, key), key)
+        assert findings(registry, "one") == []
+
+    @pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\ufe0f", "\U000e0041", "\u3164", "\x9b"])
+    def test_in_any_text_of_an_entry_are_errors_whatever_the_key(self, tmp_path: Path, hidden: str) -> None:
+        """The keys are those of the parser; what the loader refuses names its line, too."""
+        registry = shaped_registry(tmp_path / "shaped", f"a{hidden}b")
+        told: dict[str, list[dict[str, Any]]] = {}
+        for found in findings(registry):
+            if found["severity"] == "error" and found["path"].endswith("/patch.toml"):
+                told.setdefault(found["patch"], []).append(found)
+        missing = [one.id for one in tries("x") if one.id not in told]
+        assert missing == []
+        assert [found for several in told.values() for found in several if not found["line"]] == []
+        loaded = {it["id"] for it in patchctl("list", "--registry", str(registry), "--json").document["entries"]}
+        odd = {name for name, several in told.items() if any(found["code"] == "odd-character" for found in several)}
+        assert {name for name in loaded if not name.startswith("path-")} <= odd
+
+    @pytest.mark.parametrize("sign", ["+", " "])
+    def test_a_byte_that_an_8_bit_terminal_obeys_is_odd_too(self, registry: Path, sign: str) -> None:
+        odd = b"    # \x9b2J\n    return rows\n"
+        before = BEFORE if sign == "+" else BEFORE.replace(b"    return rows\n", odd)
+        entry(registry, make_diff({PATH: (before, AFTER.replace(b"    return rows\n", odd))}))
+        (found,) = findings(registry)
+        assert (found["severity"], found["code"]) == ("error" if sign == "+" else "warning", "odd-character")
+        assert "the byte 9B" in found["message"]
 
 
 def test_a_pipe_gets_the_hints_too(registry: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from patchctl.documents.toml_keys import key_text, locate_keys
 from patchctl.patch import KeyPath
-from patchctl.patch.positions import key_text, locate_keys
 
 if sys.version_info >= (3, 11):
     import tomllib

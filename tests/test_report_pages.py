@@ -142,6 +142,7 @@ class TestBanner:
         proof.write_text(proof.read_text().replace("line_7 = 2", "line_7 = 1"))
         assert "proven fixed in this build**: `patchctl retire ported " in desk.run("report").out
 
+    @pytest.mark.attack("markdown-text")
     def test_has_no_line_that_hostile_text_began(self, hostile: Desk) -> None:
         out = hostile.run("report").out
         lines = out.split("\n")
@@ -149,6 +150,7 @@ class TestBanner:
         assert (out.count(BEGIN), out.count(END)) == (1, 1)
         assert all(line.startswith(">") for line in lines[2:-3])
 
+    @pytest.mark.attack("markdown-text")
     def test_shows_hostile_text_as_it_is(self, hostile: Desk) -> None:
         parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
         body = hostile.run("report").out.removeprefix(BEGIN + "\n").removesuffix(END + "\n")
@@ -161,6 +163,7 @@ class TestBanner:
         assert desk.run("report").out == desk.run("report", env={"SOURCE_DATE_EPOCH": "1"}).out
 
 
+@pytest.mark.attack("markdown-text")
 class TestMarkdown:
     @pytest.mark.parametrize("text", [*PAYLOADS, "_a_ __b__ *c*", "a_b_c", "back\\slash", "a&amp;b", "&#60;b&#62;"])
     def test_means_the_text_and_nothing_else(self, text: str) -> None:
@@ -209,6 +212,7 @@ class TestWebPage:
         tinted = [attributes.get("class") for tag, attributes in reader.elements if tag == "span"]
         assert {"add", "cut", "at", "name"} <= set(tinted)
 
+    @pytest.mark.attack("web-text")
     def test_holds_nothing_that_acts_or_is_fetched(self, hostile: Desk) -> None:
         reader = Reader(page(hostile))
         assert {tag for tag, _ in reader.elements} <= STRUCTURE | TEXT | TABLES
@@ -216,6 +220,7 @@ class TestWebPage:
         links = [attributes["href"] or "" for tag, attributes in reader.elements if tag == "a"]
         assert [link for link in links if not link.startswith(("#", "https://example.org/"))] == []
 
+    @pytest.mark.attack("web-text")
     def test_shows_hostile_text_of_every_field_as_it_is(self, hostile: Desk) -> None:
         text = Reader(page(hostile)).text
         assert (
@@ -246,6 +251,7 @@ class TestWebPage:
         assert reader.text.count(shown(HOSTILE)) > 50
         assert Reader(MarkdownIt("commonmark").render(readme_banner(found))).text.count(shown(HOSTILE)) > 5
 
+    @pytest.mark.attack("web-text")
     def test_has_a_policy_that_allows_its_own_style_and_nothing_else(self, desk: Desk) -> None:
         text = page(desk)
         (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
@@ -273,6 +279,7 @@ def browse(file: Path, profile: Path) -> tuple[str, list[str], list[str]]:
     return done.stdout, complaints, sorted(url for url in asked if re.match(r"(https?|wss?|ftp)://.*example", url))
 
 
+@pytest.mark.attack("web-text")
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 class TestBrowser:

@@ -156,6 +156,7 @@ class TestFiles:
         assert not put_whole(str(tmp_path / "new.html"), "x\n", site="/nowhere")
 
     @pytest.mark.parametrize("put", [put_whole, put_between])
+    @pytest.mark.attack("links")
     def test_that_are_links_or_special_are_refused(self, tmp_path: Path, put: type[put_whole]) -> None:  # type: ignore[valid-type]
         real = tmp_path / "real.md"
         real.write_bytes(PAIR)

@@ -78,7 +78,7 @@ def make_socket(path: Path, _: Path) -> None:
         (make_dangling, "is a symbolic link, and only regular files are read and edited"),
         (make_fifo, "is not a regular file"),
         (make_directory, "is not a regular file"),
-        (make_socket, "is not what it should be"),
+        (make_socket, "is not a regular file"),
     ],
 )
 def test_what_is_no_regular_file_is_a_problem_and_never_opened_through(

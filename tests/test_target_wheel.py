@@ -142,6 +142,7 @@ def test_a_damaged_member_is_told(tmp_path: Path) -> None:
         assert refusal(wheel)[0] in {"unreadable-wheel", "unsafe-wheel", "wrong-record"}
 
 
+@pytest.mark.attack("bombs")
 def test_a_member_that_unpacks_to_too_much_is_refused_and_never_unpacked_whole(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path, [(ONE, bytes((64 << 20) + 1))])
     assert wheel.stat().st_size < 1 << 20

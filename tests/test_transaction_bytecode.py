@@ -93,6 +93,7 @@ def test_files_without_byte_code_leave_the_cache_alone(site: Path) -> None:
     assert kept.exists()
 
 
+@pytest.mark.attack("purge-links")
 def test_a_linked_pycache_is_left_alone_and_mentioned(site: Path, tmp_path: Path) -> None:
     elsewhere = put(tmp_path, "elsewhere/a.cpython-311.pyc", b"")
     (site / "pkg/__pycache__").symlink_to(elsewhere.parent)
@@ -101,6 +102,7 @@ def test_a_linked_pycache_is_left_alone_and_mentioned(site: Path, tmp_path: Path
     assert "link" in commit.notes[0]
 
 
+@pytest.mark.attack("purge-links")
 def test_linked_byte_code_is_unlinked_not_followed(site: Path, tmp_path: Path) -> None:
     elsewhere = put(tmp_path, "elsewhere.pyc", b"")
     (site / "pkg/__pycache__").mkdir()
@@ -125,6 +127,7 @@ def test_the_mirror_below_a_pycache_prefix_is_purged(site: Path, tmp_path: Path,
     assert kept.exists()
 
 
+@pytest.mark.attack("purge-links")
 def test_a_link_on_the_way_to_the_mirror_is_not_followed(site: Path, tmp_path: Path) -> None:
     prefix = tmp_path / "prefix"
     elsewhere = put(tmp_path, "elsewhere/pkg/a.cpython-311.pyc", b"")

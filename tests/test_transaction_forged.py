@@ -134,6 +134,7 @@ def nothing_happens(site: Path, outside: Path, code: str) -> None:
         lambda document: document.clear(),
     ],
 )
+@pytest.mark.attack("forged-state")
 def test_a_journal_that_asks_for_too_much_is_refused(half_done: Path, outside: Path, change: Forge) -> None:
     forge(half_done, change)
     with pytest.raises(TransactionError):
@@ -142,11 +143,13 @@ def test_a_journal_that_asks_for_too_much_is_refused(half_done: Path, outside: P
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b"1" * 10_000, b'{"a": NaN}'])
+@pytest.mark.attack("forged-state")
 def test_bytes_that_are_no_journal_are_refused(half_done: Path, outside: Path, data: bytes) -> None:
     (half_done / ".patchctl/journal.json").write_bytes(data)
     nothing_happens(half_done, outside, "damaged-journal")
 
 
+@pytest.mark.attack("forged-state")
 def test_a_journal_larger_than_any_is_not_even_read(half_done: Path, outside: Path) -> None:
     with (half_done / ".patchctl/journal.json").open("r+b") as stream:
         stream.truncate(1 << 40)
@@ -164,6 +167,7 @@ def test_a_newer_layout_is_left_alone(half_done: Path, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/etc/passwd")])
+@pytest.mark.attack("forged-state")
 def test_anything_but_a_file_in_the_place_of_the_journal_is_refused(
     half_done: Path, outside: Path, make: Callable[[Path], None]
 ) -> None:
@@ -175,6 +179,7 @@ def test_anything_but_a_file_in_the_place_of_the_journal_is_refused(
     nothing_happens(half_done, outside, "damaged-journal")
 
 
+@pytest.mark.attack("forged-state")
 def test_a_linked_state_directory_is_refused(half_done: Path, outside: Path) -> None:
     (half_done / ".patchctl").rename(outside / "state")
     (half_done / ".patchctl").symlink_to(outside / "state")
@@ -183,6 +188,7 @@ def test_a_linked_state_directory_is_refused(half_done: Path, outside: Path) -> 
     nothing_happens(half_done, outside, "untrusted-site")
 
 
+@pytest.mark.attack("forged-state")
 def test_a_parent_swapped_for_a_link_stops_the_roll_back(half_done: Path, outside: Path) -> None:
     (half_done / "pkg").rename(half_done / "moved")
     (half_done / "pkg").symlink_to(outside)
@@ -217,6 +223,7 @@ def test_a_parent_swapped_for_a_link_in_mid_transaction_leads_nowhere(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["tmp", "objects", "patches"])
+@pytest.mark.attack("forged-state")
 def test_a_linked_directory_of_the_state_leads_nowhere(tmp_path: Path, outside: Path, name: str) -> None:
     site = make_tree(tmp_path)
     (site / ".patchctl").mkdir()
@@ -227,6 +234,7 @@ def test_a_linked_directory_of_the_state_leads_nowhere(tmp_path: Path, outside: 
     assert (picture(site), picture(outside)) == before
 
 
+@pytest.mark.attack("forged-state")
 def test_only_our_own_names_are_swept_and_no_link_is_followed(tmp_path: Path, outside: Path) -> None:
     site = make_tree(tmp_path)
     dead = "0123456789abcdef" * 2
@@ -247,6 +255,7 @@ def test_only_our_own_names_are_swept_and_no_link_is_followed(tmp_path: Path, ou
     assert picture(outside) == before
 
 
+@pytest.mark.attack("forged-state")
 def test_no_set_id_bit_comes_from_an_undo_link_or_a_journal(half_done: Path) -> None:
     (tmp,) = (half_done / ".patchctl/tmp").iterdir()
     for undo in tmp.iterdir():
@@ -257,6 +266,7 @@ def test_no_set_id_bit_comes_from_an_undo_link_or_a_journal(half_done: Path) -> 
     assert (half_done / "pkg/a.py").read_bytes() == b"A = 1\n"
 
 
+@pytest.mark.attack("forged-state")
 def test_an_object_is_hashed_before_it_is_put_back(half_done: Path) -> None:
     (tmp,) = (half_done / ".patchctl/tmp").iterdir()
     for undo in tmp.iterdir():

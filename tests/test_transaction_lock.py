@@ -74,6 +74,7 @@ def test_waiting_ends_in_busy_when_the_time_is_up(site: Path) -> None:
         process.communicate("\n")
 
 
+@pytest.mark.attack("lock-link")
 def test_the_lock_of_a_killed_process_is_free_although_its_note_is_still_there(site: Path) -> None:
     in_child(lambda: run(site, the_edits(), kill_at("preflight")))
     assert b"pid" in (site / ".patchctl/lock").read_bytes()
@@ -90,6 +91,7 @@ def test_a_note_that_makes_no_sense_only_costs_the_name(site: Path, note: bytes)
         process.communicate("\n")
 
 
+@pytest.mark.attack("lock-link")
 def test_a_lock_file_shared_by_hard_links_is_locked_but_not_written(site: Path, tmp_path: Path) -> None:
     (site / ".patchctl").mkdir()
     outside = tmp_path / "outside"
@@ -101,6 +103,7 @@ def test_a_lock_file_shared_by_hard_links_is_locked_but_not_written(site: Path, 
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
+@pytest.mark.attack("lock-link")
 def test_anything_but_a_file_in_the_place_of_the_lock_is_refused(site: Path, tmp_path: Path, kind: str) -> None:
     (site / ".patchctl").mkdir()
     lock = site / ".patchctl/lock"
@@ -148,6 +151,7 @@ class TestAsRoot:
 
     @pytest.mark.parametrize("path", [".", ".patchctl", ".patchctl/journal.json", ".patchctl/tmp", ".patchctl/objects"])
     @pytest.mark.parametrize("how", ["owner", "everybody"])
+    @pytest.mark.attack("strange-site")
     def test_a_site_another_user_can_write_is_refused_untouched(self, site: Path, path: str, how: str) -> None:
         (site / ".patchctl/tmp").mkdir(parents=True)
         (site / ".patchctl/objects").mkdir()
@@ -161,9 +165,11 @@ class TestAsRoot:
             pass
         assert caught.value.problem.code == "untrusted-site"
         assert caught.value.outcome is Outcome.CANNOT_ANSWER
-        assert ("sudo -u" if how == "owner" else "chmod o-w") in (caught.value.problem.hint or "")
+        hint = ("sudo -u nobody " if path == "." else "mv ") if how == "owner" else "chmod "
+        assert (caught.value.problem.hint or "").startswith(hint)
         assert (picture(site), sorted(path.name for path in (site / ".patchctl").rglob("*"))) == before
 
+    @pytest.mark.attack("strange-site")
     def test_the_owner_may_do_it(self, site: Path) -> None:
         for path in (site, *site.rglob("*")):
             os.chown(path, 65534, 65534)

@@ -78,6 +78,7 @@ def fresh(where: Path, steps: list[str]) -> Iterator[tuple[str, Path, Path]]:
 
 
 @pytest.mark.parametrize("directory", ["pkg", "other", "pkg/new", "pkg/__pycache__"])
+@pytest.mark.attack("links")
 def test_a_directory_swapped_for_a_link_at_any_step_leads_nowhere(tmp_path: Path, directory: str) -> None:
     steps = all_steps(tmp_path)
     for step, site, twin in fresh(tmp_path, steps):
@@ -129,6 +130,7 @@ SWAPS = [link, dangling_link, fifo, directory, device]
 
 @pytest.mark.parametrize("swap", [link, fifo, directory])
 @pytest.mark.parametrize("path", ["pkg/a.py", "other/old.py", ADDED, CACHED], ids=["modify", "delete", "add", "purge"])
+@pytest.mark.attack("links")
 def test_a_file_swapped_at_any_step_is_never_followed(
     tmp_path: Path, path: str, swap: Callable[[Path, Path], None]
 ) -> None:
@@ -160,6 +162,7 @@ def contents_of_real_files(site: Path) -> dict[str, bytes]:
     return {path: data for path, data in contents(site).items() if not (site / path).is_symlink()}
 
 
+@pytest.mark.attack("links")
 def test_a_file_swapped_before_it_is_replaced_stops_everything(tmp_path: Path) -> None:
     """What stands there instead is left as it is, and the others go back."""
     for swap in SWAPS:

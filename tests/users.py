@@ -54,7 +54,7 @@ def _import_everything(arguments: tuple[str, ...]) -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     "".encode("cp437")  # the codec of zip archives, which a service user may not be able to load later
-    where = arguments[arguments.index("--site") :]
+    where = arguments[next(at for at, word in enumerate(arguments) if word in {"--site", "--python"}) :]
     for verb in ("status", "verify", "doctor"):
         patchctl(verb, *where)
 

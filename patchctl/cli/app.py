@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -67,11 +68,21 @@ class _Verbs(MutableMapping[str, Any]):
 
 
 class _Group(TyperGroup):
-    """The group of all verbs."""
+    """The group of all verbs. What the parser says of a command line quotes words of it: they are shown escaped."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Verbs()
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the options before the verb."""
+        with _shown():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the rest, and run the verb."""
+        with _shown():
+            return super().invoke(ctx)
 
 
 def _command_of(verb: str, module: str) -> Any:
@@ -79,6 +90,18 @@ def _command_of(verb: str, module: str) -> Any:
     import_module(f"patchctl.cli.{module}").register(group)
     group.registered_commands = [command for command in group.registered_commands if command.name == verb]
     return get_command(group)
+
+
+@contextmanager
+def _shown() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, typer.BadParameter.__bases__):  # the parser's errors have no public name in typer
+            from patchctl.render.escape import visible
+
+            error.message = visible(error.message)  # type: ignore[attr-defined]
+        raise
 
 
 app = typer.Typer(

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from patchctl.cli.again import spoken
 from patchctl.commands import Place
 
 _Site = Annotated[str | None, typer.Option("--site", metavar="DIR", help="The site directory to work on.")]
@@ -89,6 +90,8 @@ class Common(NamedTuple):
     quiet: bool
     verbose: bool
     no_color: bool
+    words: tuple[str, ...] = ()
+    """Verb, options and arguments, without those of the place."""
 
 
 _COMMON = {
@@ -103,6 +106,10 @@ _COMMON = {
 }
 
 
+_CONTEXT = "context"
+"""What typer calls its own account of the command line; of no option."""
+
+
 def with_common(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the common options: typer sees them all, the verb gets them as its first argument.
 
@@ -113,12 +120,13 @@ def with_common(verb: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in _COMMON.items()
     ]
+    shared.append(inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
     @functools.wraps(verb)
     def wrapper(**given: Any) -> None:
         common = {name: given.pop(name) for name in _COMMON}
         common["registry"] = tuple(common["registry"] or ())
-        verb(Common(**common), **given)
+        verb(Common(**common, words=spoken(given.pop(_CONTEXT))), **given)
 
     wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]

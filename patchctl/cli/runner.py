@@ -11,11 +11,12 @@ from typing import NoReturn
 
 import typer
 
+from patchctl.cli.again import as_user
 from patchctl.cli.options import Common
 from patchctl.cli.settings import Settings, clock, resolve
 from patchctl.commands import Clock, Place, Report
 from patchctl.commands.given import given_options
-from patchctl.errors import Outcome, PatchctlError, Problem
+from patchctl.errors import Outcome, PatchctlError, Problem, UntrustedError
 
 EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.OK: 0,
@@ -54,7 +55,8 @@ def run(
         settings = resolve(common, os.environ)
         report = act(settings.place, clock(os.environ, time.time()))
     except PatchctlError as error:
-        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, error.problem))
+        problem = _with_command(error, common, settings)
+        report = Report(command=verb, outcome=error.outcome, errors=(*error.others, problem))
     except KeyboardInterrupt:
         problem = Problem(code="interrupted", message="interrupted; nothing was left half done")
         report = Report(command=verb, outcome=Outcome.INTERRUPTED, errors=(problem,))
@@ -64,13 +66,40 @@ def run(
         report = report._replace(given=given_options(settings.place))
     code = EXIT_CODES[report.outcome]
     try:
-        _emit(report, code, common, settings, form)
+        code = _say(report, common, settings, form)
     except OSError as error:
         # Nobody reads (`patchctl status | head -1`), or the disk is full: what was done is done, the exit code stands.
         if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
             sys.stderr.write(f"error: the answer cannot be written: {error.strerror}\n")
         _drop_stdout()
     raise typer.Exit(code)
+
+
+def _say(report: Report, common: Common, settings: Settings | None, form: Callable[[Report], str] | None) -> int:
+    """Print the answer and return the exit code; one that cannot be laid out is a bug, and told as one.
+
+    Python's own traceback would show the text that nobody thought of as it is, whatever a terminal makes of it.
+    """
+    code = EXIT_CODES[report.outcome]
+    try:
+        _emit(report, code, common, settings, form)
+    except OSError:
+        raise
+    except Exception as error:
+        bug = _bug(report.command, error, verbose=common.verbose)
+        code = EXIT_CODES[bug.outcome]
+        _emit(bug, code, common, None, None)
+    return code
+
+
+def _with_command(error: PatchctlError, common: Common, settings: Settings | None) -> Problem:
+    """Return the problem; where another user could run the same command, with the command that he would say."""
+    if not isinstance(error, UntrustedError) or error.login is None or settings is None:
+        return error.problem
+    from patchctl.model.shell import shell_line
+
+    words = as_user(error.login, common.words, settings.place, error.site)
+    return error.problem._replace(hint=shell_line(words))
 
 
 def _drop_stdout() -> None:

@@ -13,6 +13,7 @@ from patchctl.commands.locked import Gate, open_gate, review_of
 from patchctl.commands.place import NO_CONSENT, NOTHING_ELSE, Allowed, Clock, Consent, Place
 from patchctl.commands.proposal import Proposal
 from patchctl.commands.report import Report
+from patchctl.commands.trusted import refuse_lock_file
 from patchctl.commands.warnings import unpinned
 from patchctl.errors import Outcome, Problem
 from patchctl.pins import PinState, Review, problem_of
@@ -39,6 +40,7 @@ def apply_locked(
     seen: list[Review] = []
 
     def propose(scene: Scene) -> Proposal:
+        refuse_lock_file(place, path)
         found = review_of(gate, scene)
         seen.append(found)
         return _proposal(gate, scene, found, clock)

@@ -55,7 +55,11 @@ def accept_absences(
     Raises:
         PatchctlError: no answer is possible, busy, or the transaction failed and was rolled back.
     """
-    found = verify(place, fast=fast, everything=everything, listed=listed, progress=progress)
+
+    def trust(target: Target) -> None:
+        refuse_untrusted(target.site)
+
+    found = verify(place, fast=fast, everything=everything, listed=listed, progress=progress, trust=trust)
     if found.verification is None or found.target is None:
         return found
     notes: list[str] = []
@@ -109,7 +113,6 @@ def _record(
         What changed, in words; warnings; the transaction's id.
     """
     site = recorder.site
-    refuse_untrusted(site)
     notes = _with(read_ledger(site), wanted)[1]
     if notes and site == target.site:
         refuse_shared(target, allowed)

@@ -18,7 +18,9 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import gather
 from patchctl.commands.selection import Parsed
+from patchctl.commands.trusted import refuse_registry
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
+from patchctl.model import Target
 from patchctl.target import editable_grafts
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
 from patchctl.verdict import explained
@@ -60,8 +62,12 @@ def carry_out(
     Raises:
         PatchctlError: no answer, refused as a whole, busy, interrupted, or the transaction failed and was rolled back.
     """
-    scene = gather(place, assumed=assumed, files=files)
-    refuse_untrusted(scene.target.site, scene.target.grafts if allowed.editable else {})
+
+    def trust(target: Target) -> None:
+        refuse_untrusted(target.site, target.grafts if allowed.editable else {})
+        refuse_registry(place)
+
+    scene = gather(place, assumed=assumed, files=files, trust=trust)
     if scene.journal is None:
         draft = make_draft(scene, propose(scene), clock, max_offset=max_offset, allowed=allowed)
         draft = _refuse_loading(draft, place, scene, consent)

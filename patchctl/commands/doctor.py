@@ -89,8 +89,10 @@ def doctor(
     registry, problems = _registry(place)
     cleaned = []
     if gc or clean:
+        # All of them before the first is written to.
         for site in environment.sites:
             refuse_untrusted(site)
+        for site in environment.sites:
             room = _room(site, environment, registry)
             planned = plan_cleaning(site, room.state, room.directories, clean=clean, collect=gc)
             if planned.anything and not dry_run:

@@ -6,9 +6,11 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patchctl.commands.diagnosis import Finding, Installed
+from patchctl.disk import look_below
 from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
 from patchctl.model.paths import path_problem
+from patchctl.model.shell import shell_word
 from patchctl.target import read_snapshot
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, stand, unchecked_byte_code
@@ -96,8 +98,8 @@ def of_leftovers(site: str) -> Iterator[Finding]:
     """Say what an interrupted install left: directories that pip renamed with ``~``, metadata without a name."""
     for entry in nameless(site):
         what = "a leftover of an interrupted install" if entry.startswith("~") else "metadata without name and version"
-        remedy = f"look into it, then remove it: rm -r {site}/{entry}"
-        if os.path.lexists(f"{site}/{entry}/RECORD"):
+        remedy = f"look into it, then remove it: rm -r {shell_word(f'{site}/{entry}')}"
+        if look_below(site, f"{entry}/RECORD") is not None:
             # What lost its name alone may be the last that tells which files the distribution has.
             remedy = "reinstall the distribution it belongs to: its RECORD may be all that tells which files it has"
         yield Finding("leftover", f"{entry} is {what}", remedy, needed=True, site=site, path=entry)

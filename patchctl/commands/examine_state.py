@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from patchctl.commands.diagnosis import Finding
-from patchctl.disk import open_root, read_below
+from patchctl.disk import look_below, open_root, read_below
 from patchctl.errors import PatchctlError
 from patchctl.ledger import STATE_DIR, is_stored, read_ledger
 from patchctl.ledger.named import named_hashes
 from patchctl.model import FileFact, LedgerState, sha256_hex
 from patchctl.model.layout import LAYOUT
+from patchctl.model.shell import shell_line, shell_word
 from patchctl.target.catalogue import Shelf, nameless
 from patchctl.target.ground import Ground, closed_to_others, owner_of, stand
 from patchctl.target.holdings import normal_name
@@ -62,7 +63,7 @@ def read_state(site: str) -> State:
     """Read ledger and journal of ``site`` (absolute); what is wrong with them becomes findings."""
     findings = []
     ledger, readable, journal = LedgerState(), True, False
-    exists = os.path.lexists(f"{site}/{STATE_DIR}")
+    exists = look_below(site, STATE_DIR) is not None
     try:
         ledger = read_ledger(site)
         words = f"format {LAYOUT.decode()}" if exists else "none"
@@ -112,19 +113,22 @@ def of_permissions(site: str, ground: Ground, state: State) -> Iterator[Finding]
     if closed:
         message = f"{closed[0]} and {len(closed) - 1} more" if len(closed) > 1 else closed[0]
         message += " cannot be read by other users: a service user's check has no answer"
-        remedy = f"chmod -R a+rX {site}/{STATE_DIR}"
+        remedy = f"chmod -R a+rX {shell_word(f'{site}/{STATE_DIR}')}"
         yield Finding("closed-state", message, remedy, needed=True, site=site, path=closed[0])
-    owner = owner_of(site, STATE_DIR)
+    owner, state_path = owner_of(site, STATE_DIR), f"{site}/{STATE_DIR}"
     if owner is not None and owner != ground.uid:
         message = f"{STATE_DIR} belongs to uid {owner}, the site to uid {ground.uid}"
-        remedy = f"chown -R --reference={site} {site}/{STATE_DIR}"
+        # Root's word counts in anybody's site; what somebody else says of one that is not his may be made up.
+        remedy = f"chown -R --reference={shell_word(site)} {shell_word(state_path)}"
+        if owner != 0:
+            remedy = f"mv {shell_word(state_path)} {shell_word(f'{state_path}.untrusted')} && patchctl adopt"
         yield Finding("foreign-state", message, remedy, needed=True, site=site, path=STATE_DIR)
     modes = {path: fact.base_mode for path, fact in state.ledger.files.items() if fact.base_mode is not None}
     for file in stand(site, modes):
         lost = modes[file.path] & ~file.mode & _READABLE
         if file.kind == "file" and lost:
             message = f"{file.path} could be read by others before it was patched, and cannot any more"
-            remedy = f"chmod {modes[file.path]:o} {site}/{file.path}"
+            remedy = f"chmod {modes[file.path]:o} {shell_word(f'{site}/{file.path}')}"
             yield Finding("closed-file", message, remedy, needed=True, site=site, path=file.path)
 
 
@@ -155,7 +159,7 @@ def of_store(site: str, state: State) -> Iterator[Finding]:
     if lost:
         more = f" and of {len(lost) - 1} more files" if len(lost) > 1 else ""
         message = f"the recorded original of {lost[0]}{more} is missing or damaged: a revert could not give it back"
-        remedy = f"patchctl restore {' '.join(lost)} --from WHEEL, the wheel of the very build that is installed"
+        remedy = f"patchctl restore {shell_line(lost)} --from WHEEL, the wheel of the very build that is installed"
         yield Finding("lost-original", message, remedy, needed=True, site=site, path=lost[0])
 
 
@@ -235,4 +239,4 @@ def _unlisted(site: str, ledger: LedgerState, shelves: Collection[Shelf]) -> dic
     listed = {path for shelf in shelves if shelf.distribution for path in shelf.distribution.record or ()}
     facts = [fact for fact in ledger.files.values() if fact.base is not None and fact.distribution not in named]
     paths = sorted((fact for fact in facts if fact.path not in listed), key=lambda fact: fact.path, reverse=True)
-    return {fact.distribution: fact.path for fact in paths if os.path.lexists(f"{site}/{fact.path}")}
+    return {fact.distribution: fact.path for fact in paths if look_below(site, fact.path) is not None}

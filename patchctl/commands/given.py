@@ -24,20 +24,20 @@ def registry_options(place: Place) -> tuple[str, ...]:
     """Return the words of every ``--registry``; none where PATCHCTL_REGISTRY says the same."""
     if place.registries == tuple(filter(None, place.environ.get("PATCHCTL_REGISTRY", "").split(os.pathsep))):
         return ()
-    return tuple(word for folder in place.registries for word in ("--registry", _absolute(folder, place.cwd)))
+    return tuple(word for folder in place.registries for word in ("--registry", absolute(folder, place.cwd)))
 
 
 def _environment(place: Place) -> tuple[str, ...]:
     if place.origin is not None:
         return ()
-    site = ("--site", _absolute(place.site, place.cwd)) if place.site is not None else ()
+    site = ("--site", absolute(place.site, place.cwd)) if place.site is not None else ()
     # a word without a slash is looked for on PATH
-    python = place.python if place.python is None or "/" not in place.python else _absolute(place.python, place.cwd)
+    python = place.python if place.python is None or "/" not in place.python else absolute(place.python, place.cwd)
     return (*site, *(("--python", python) if python is not None else ()))
 
 
-def _absolute(path: str, cwd: str | None) -> str:
-    """``..`` stays, since behind a link it leads elsewhere than its text says."""
+def absolute(path: str, cwd: str | None) -> str:
+    """Return ``path`` from the root; ``..`` stays, since behind a link it leads elsewhere than its text says."""
     if path.startswith("/") or cwd is None:
         return path
     path = path.removeprefix("./")

@@ -15,7 +15,7 @@ from patchctl.commands.report import Report
 from patchctl.commands.scene import open_registry
 from patchctl.commands.stack import unknown_entry
 from patchctl.errors import Outcome, Problem, RegistryError
-from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry
+from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry, registry_findings
 from patchctl.patch import Patch
 from patchctl.processes import search_within
 from patchctl.registry import Registry, RegistryRoot
@@ -92,6 +92,7 @@ def lint(
     found = [
         Graded(grade=Grade.ERROR, problem=problem) for problem in registry.problems if not ids or problem.patch in ids
     ]
+    found += () if ids else _of_roots(registry)
     others = {patch.id: patch for patch in registry.entries}
     known = frozenset((*others, *(problem.patch for problem in registry.problems if problem.patch)))
     diffs = 0
@@ -155,6 +156,15 @@ def _gather(
         names, text = (), ""
     entry = Entry(patch=patch, text=text, diffs=tuple(diffs.values()), names=names, others=others, known=known)
     return entry, problems
+
+
+def _of_roots(registry: Registry) -> Iterator[Graded]:
+    """What is odd in the registries' own files."""
+    for root in registry.roots:
+        path, data = registry.read_root(root)
+        for finding in registry_findings(data.decode("utf-8", "replace"), root.name):
+            problem = Problem(code=finding.code, message=finding.message, hint=finding.hint, path=path)
+            yield Graded(grade=finding.grade, problem=problem._replace(line=finding.line, key=finding.key))
 
 
 def _unreadable(patch: Patch, error: OSError) -> Problem:

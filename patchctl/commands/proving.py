@@ -6,7 +6,6 @@ compared in the room ``lint``; this file reads, and tells which claims no tree w
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from patchctl.evidence.source import Source, SourceError
 from patchctl.lint import Finding, Made, Trial, claim_findings
 from patchctl.match import Fit
 from patchctl.model import BuildRule, FixRole, LedgerState
+from patchctl.model.shell import shell_line
 from patchctl.patch import Patch, Variant
 from patchctl.processes import search_within
 from patchctl.registry import Registry
@@ -239,7 +239,7 @@ def _gathered(cells: Iterable[Cell]) -> Iterator[tuple[Patch, Finding]]:
 
 def _look(path: str) -> str:
     """What to do about a diff that does not fit a tree; where and why it does not, another command tells."""
-    look = shlex.join(("patchctl", "preflight", path, "-v"))
+    look = shell_line(("patchctl", "preflight", path, "-v"))
     return f"leave this build out, or cut a diff for it; {look} explains, hunk by hunk, in an environment that has one"
 
 

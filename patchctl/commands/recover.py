@@ -11,7 +11,7 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.scene import gather, unfinished_site
 from patchctl.model import Target
 from patchctl.target import editable_grafts
-from patchctl.transaction import JournalState, LockedSite
+from patchctl.transaction import JournalState, LockedSite, refuse_untrusted
 from patchctl.transaction import recover as settle
 
 
@@ -25,9 +25,13 @@ def recover(place: Place, clock: Clock, *, dry_run: bool = False, wait: float = 
         wait: seconds to wait for another patchctl.
         leave: give an unfinished transaction up without touching the files of a distribution.
     """
-    unfinished = unfinished_site(place)
+
+    def trust(target: Target) -> None:
+        refuse_untrusted(target.site)
+
+    unfinished = unfinished_site(place, trust)
     if unfinished is None:
-        scene = gather(place)
+        scene = gather(place, trust=trust)
         target, journal, warnings = scene.target, scene.journal, scene.warnings
     else:
         target, journal, warnings = *unfinished, ()

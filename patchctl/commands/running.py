@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from patchctl.commands.author import login_of
 from patchctl.commands.place import Place
 from patchctl.commands.report import ProcessReport
+from patchctl.disk import look_below
 from patchctl.errors import PatchctlError, Problem
 from patchctl.ledger import LEDGER_PATH, last_change, read_ledger
 from patchctl.model.history import Moment
@@ -56,10 +56,12 @@ def last_changed(site: str, now: Moment) -> Since:
     try:
         if not read_ledger(site).files:
             return Since(recorded=False, boottime_ns=None)
-        placed_ns = Path(site, LEDGER_PATH).lstat().st_ctime_ns
-    except (OSError, PatchctlError):
+        placed = look_below(site, LEDGER_PATH)
+    except PatchctlError:
+        placed = None
+    if placed is None:
         return Since(recorded=False, boottime_ns=None)
-    return Since(recorded=True, boottime_ns=changed_at(None, placed_ns, now))
+    return Since(recorded=True, boottime_ns=changed_at(None, placed.st_ctime_ns, now))
 
 
 def look(place: Place, site: str) -> ProcessReport:

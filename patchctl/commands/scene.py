@@ -6,7 +6,7 @@ they changed meanwhile, another patchctl is at work and the reading starts over.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.commands.judging import Scene, judge
@@ -21,6 +21,9 @@ from patchctl.transaction import JournalState, journal_state
 from patchctl.verdict import SiteFacts
 
 _ATTEMPTS = 3
+
+Trust = Callable[[Target], None]
+"""Refuses an environment that a writer must not take orders from, before anything recorded there is believed."""
 
 
 class Aside(NamedTuple):
@@ -60,6 +63,7 @@ def gather(
     known: Parsed = NOTHING,
     aside: Aside = _NOBODY,
     files: Sequence[str] = (),
+    trust: Trust | None = None,
 ) -> Scene:
     """Read registry, environment and ledger, and judge every entry.
 
@@ -69,11 +73,12 @@ def gather(
         known: what was parsed in this process before; all bytes are read and hashed anew.
         aside: entries to leave out; for a reader alone.
         files: further files to read: POSIX relative to the site, or absolute below it.
+        trust: for a writer; None: whoever only reads may look at anything.
 
     Raises:
         PatchctlError: no answer is possible: no environment, unreadable registry or ledger.
     """
-    open_site = unfinished_site(place)
+    open_site = unfinished_site(place, trust)
     if open_site is not None:
         return _unfinished(*open_site)
     registry = open_registry(place, but=aside.ids)
@@ -82,6 +87,8 @@ def gather(
     except TargetError as error:
         error.others = registry.problems
         raise
+    if trust is not None:
+        trust(target)
     for _ in range(_ATTEMPTS):
         ledger = read_ledger(target.site)
         scene = judge(
@@ -143,19 +150,26 @@ def recorded_distributions(site: str) -> tuple[str, ...]:
     return tuple(diff.distribution for receipt in receipts for diff in receipt.diffs)
 
 
-def unfinished_site(place: Place) -> tuple[Target, JournalState] | None:
+def unfinished_site(place: Place, trust: Trust | None = None) -> tuple[Target, JournalState] | None:
     """Return the site with an unfinished transaction, if there is one where ``place`` leads.
 
     It is looked for before anything else: neither a broken registry nor a distribution that is gone may keep it from
-    being seen and settled.
+    being seen and settled. ``trust`` is as of :func:`gather`.
     """
     try:
         sites = site_directories(site=place.site, python=place.python, environ=place.environ, named_by=place.origin)
     except TargetError:
         return None  # said by whoever needs the environment
     for target in sites:
-        journal = journal_state(target.site)
+        try:
+            journal = journal_state(target.site)
+        except PatchctlError:
+            if trust is not None:
+                trust(target)
+            raise
         if journal is not None:
+            if trust is not None:
+                trust(target)
             return target, journal
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,10 @@ from patchctl.commands.judging import Scene
 from patchctl.commands.place import NOTHING_ELSE, Allowed, Place
 from patchctl.commands.stack import distributions_of
 from patchctl.commands.upcoming import Upcoming
+from patchctl.disk import look_below
 from patchctl.errors import TargetError
 from patchctl.model import Distribution, Target
+from patchctl.model.shell import shell_line
 from patchctl.target import CandidateKind
 from patchctl.target.kinds import kind_of
 from patchctl.target.layout import environment_of
@@ -42,7 +43,7 @@ def upgrade_steps(
     steps = [("patchctl", *step) for step in steps]
     steps += _installing(scene.target, upcoming)
     steps += [("patchctl", *step) for step in _settling(upcoming, where, allowed)]
-    return tuple(shlex.join(step) for step in steps)
+    return tuple(shell_line(step) for step in steps)
 
 
 def _settling(upcoming: Upcoming, where: Sequence[str], allowed: Allowed) -> list[tuple[str, ...]]:
@@ -79,7 +80,7 @@ def _moving_steps(place: Place, upcoming: Upcoming, allowed: Allowed) -> tuple[s
     if any(it.action is Action.RETIRE and it.id not in upcoming.displaced for it in upcoming.scene.assessments):
         steps.append(("retire", *where, *allowed.decisions))
     steps.append(("check", *where))
-    return tuple(shlex.join(("patchctl", *step)) for step in steps)
+    return tuple(shell_line(("patchctl", *step)) for step in steps)
 
 
 def _is_optional_there(found: Assessment, upcoming: Upcoming) -> bool:
@@ -138,7 +139,7 @@ def _pip(python: str) -> tuple[str, ...]:
         found = environment_of(python, origin="", environ={})
     except TargetError:
         return python, "-m", "pip"
-    has_pip = any(Path(f"{site}/pip").is_dir() for site in (*found.sites, *found.base))
+    has_pip = any(look_below(site, "pip") is not None for site in (*found.sites, *found.base))
     if has_pip or kind_of(found) != "venv":
         return python, "-m", "pip"
     return "python3", "-m", "pip", "--python", python

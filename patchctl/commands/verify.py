@@ -11,7 +11,7 @@ from typing import NamedTuple
 from patchctl.commands.inspection import DistributionCheck, Progress, Subject, Work, inspect, prepare
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
-from patchctl.commands.scene import open_registry, recorded_distributions, unfinished_site
+from patchctl.commands.scene import Trust, open_registry, recorded_distributions, unfinished_site
 from patchctl.commands.warnings import many_missing, stale_baseline
 from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.ledger import read_ledger
@@ -48,6 +48,7 @@ def verify(
     everything: bool = False,
     listed: bool = False,
     progress: Progress = lambda _done, _all: None,
+    trust: Trust | None = None,
 ) -> Report:
     """Say of every file whose bytes it has; nothing is written.
 
@@ -57,14 +58,19 @@ def verify(
         everything: every distribution of the environment.
         listed: show every file.
         progress: called as bytes are done.
+        trust: of a writer that goes on from the answer, as of :func:`patchctl.commands.scene.gather`.
 
     Raises:
         PatchctlError: no answer is possible.
     """
-    unfinished = unfinished_site(place)
+    unfinished = unfinished_site(place, trust)
     if unfinished is not None:
         return _unfinished(*unfinished)
     target, subjects = _subjects(place, everything=everything)
+    if trust is not None:
+        # All of them before the first is written to.
+        for site in dict.fromkeys((target.site, *(subject.site for subject in subjects))):
+            trust(target._replace(site=site))
     checks = _inspected(subjects, fast=fast, progress=progress)
     if isinstance(checks, JournalState):
         return _unfinished(target, checks)

@@ -5,11 +5,20 @@ whether it came from a patch, a ledger or a journal. ``walking`` has the walk, `
 the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
 """
 
-from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points
+from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
-from patchctl.disk.walking import NotRegularError, Root, Roots, open_parent, open_root, opened_roots
+from patchctl.disk.walking import (
+    NotRegularError,
+    Root,
+    Roots,
+    look_below,
+    open_parent,
+    open_root,
+    opened_roots,
+    walk_below,
+)
 
 __all__ = [
     "Found",
@@ -25,8 +34,10 @@ __all__ = [
     "file_system_of",
     "leads_to",
     "link_text",
+    "look_below",
     "mark_below",
     "mount_points",
+    "on_one_mount",
     "open_linked",
     "open_parent",
     "open_regular",
@@ -35,4 +46,5 @@ __all__ = [
     "read_below",
     "read_linked",
     "read_whole",
+    "walk_below",
 ]

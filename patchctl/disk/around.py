@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 
 _MOUNT_POINT = 4
@@ -16,6 +17,25 @@ def mount_points() -> frozenset[str]:
     A file that is mounted by itself (a bind mount in a container) shows nowhere else, and replacing it fails (EBUSY).
     """
     return frozenset(point for point, _ in _mounts())
+
+
+def on_one_mount(first: int, second: int) -> bool:
+    """Return whether two descriptors were opened in one mount of one file system.
+
+    A directory that is mounted from elsewhere in the same file system (a bind mount) has the same device number: only
+    the kernel's number of the mount tells (proc(5), fdinfo), and it cannot be fooled with names.
+    """
+    if os.fstat(first).st_dev != os.fstat(second).st_dev:
+        return False
+    return _mount_of(first) == _mount_of(second)
+
+
+def _mount_of(fd: int) -> str | None:
+    try:
+        with open(f"/proc/self/fdinfo/{fd}", encoding="ascii", errors="replace") as lines:
+            return next((line for line in lines if line.startswith("mnt_id:")), None)
+    except OSError:
+        return None
 
 
 def file_system_of(path: str) -> str | None:

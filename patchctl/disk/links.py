@@ -20,7 +20,8 @@ def read_linked(
     """Read through the symbolic link at ``path``, as uv makes them into its cache (``--link-mode=symlink``).
 
     The link may lead anywhere, so that it is followed only to bytes which the caller can name already: nothing is
-    shown or patched that the installer did not list. Decision 0013.
+    shown or patched that the installer did not list. As root, a link that somebody else made is not followed at all:
+    he made RECORD too, and would learn by guessing hashes. Decision 0013.
 
     Args:
         root_fd: where ``path`` starts; directories on its way must be real.
@@ -36,6 +37,7 @@ def read_linked(
     parent, name = open_parent(root_fd, path)
     try:
         link_status, link = _link(parent, name, path)
+        _refuse_strange(link_status, path)
         fd = _open_through(parent, name, path, {0, os.geteuid(), *owners})
         try:
             data, status = read_open(fd, path, limit)
@@ -72,6 +74,7 @@ def open_linked(parent: int, name: str, path: str, owners: Collection[int]) -> t
         NotRegularError: it does not lead to a regular file of such an owner.
         OSError: the system refused.
     """
+    _refuse_strange(os.stat(name, dir_fd=parent, follow_symlinks=False), path)
     fd = _open_through(parent, name, path, {0, os.geteuid(), *owners})
     return fd, os.fstat(fd)
 
@@ -114,6 +117,12 @@ def _link(parent: int, name: str, path: str) -> tuple[os.stat_result, str]:
     if not stat.S_ISLNK(status.st_mode):
         raise NotRegularError(errno.EINVAL, "is no symbolic link any more", path)
     return status, os.readlink(name, dir_fd=parent)
+
+
+def _refuse_strange(link: os.stat_result, path: str) -> None:
+    """Refuse a link of another user for root, who may read what that user may not."""
+    if os.geteuid() == 0 and link.st_uid != 0:
+        raise _bad_link("of another user, which root does not follow", path)
 
 
 def _open_through(parent: int, name: str, path: str, owners: Collection[int]) -> int:

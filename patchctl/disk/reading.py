@@ -116,6 +116,12 @@ def open_regular(parent: int, name: str, path: str) -> tuple[int, os.stat_result
         NotRegularError: a link, directory, FIFO or device is there.
         OSError: the system refused (permission, input/output error).
     """
+    # Opening is not free of effects: it wakes whoever waits at a FIFO, and some devices act on it.
+    mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    if stat.S_ISLNK(mode):
+        raise NotRegularError(errno.ELOOP, "is a symbolic link", path)
+    if not stat.S_ISREG(mode):
+        raise NotRegularError(errno.EINVAL, "is not a regular file", path)
     try:
         fd = os.open(name, _FILE, dir_fd=parent)
     except OSError as error:

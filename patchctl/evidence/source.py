@@ -150,7 +150,10 @@ class Source:
             SourceError: it does not parse.
         """
         if self._tree is None:
-            self._tree = _parse(self.text)
+            try:
+                self._tree = parse_python(self.text)
+            except SourceError as error:
+                self._tree = error
         if isinstance(self._tree, SourceError):
             raise self._tree
         return self._tree
@@ -174,7 +177,12 @@ def _decode(data: bytes) -> str:
         raise SourceError(f"cannot be decoded: {error}") from error
 
 
-def _parse(text: str) -> ast.Module | SourceError:
+def parse_python(text: str) -> ast.Module:
+    """Return the syntax tree of a text that nobody vouches for; nothing of it runs.
+
+    Raises:
+        SourceError: it is no Python, or may take this interpreter's parser more than it has.
+    """
     import ast
     import warnings
 
@@ -182,13 +190,13 @@ def _parse(text: str) -> ast.Module | SourceError:
 
     if chains_too_long(text):
         message = f"an expression is longer than {LONGEST_CHAIN} characters, or a string literal never ends"
-        return SourceError(f"cannot be parsed: {message}")
+        raise SourceError(f"cannot be parsed: {message}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody else's file are not our news
             return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        return SourceError(f"cannot be parsed: {str(error) or type(error).__name__}")
+        raise SourceError(f"cannot be parsed: {str(error) or type(error).__name__}") from None
 
 
 def _defined_in(scope: ast.AST, name: str) -> Iterator[Definition]:

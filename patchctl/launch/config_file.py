@@ -13,6 +13,7 @@ from patchctl.launch.options import parse_options
 from patchctl.launch.values import Item, Launch, Word
 
 _OPTION = "--config"
+_MOST_WARNINGS = 20
 
 
 def config_path(launch: Launch) -> str | None:
@@ -39,8 +40,15 @@ def with_config(launch: Launch, path: str, values: object) -> Launch:
     """
     if not isinstance(values, Mapping):
         return unread_config(launch, f"{path} holds no options: they are one mapping")
-    parsed = parse_options(tuple(Word(word) for word in _words(values)), loose=0)
-    told = tuple(f"{path}: {warning}" for warning in parsed.warnings)
+    try:
+        words = tuple(Word(word) for word in _words(values))
+    except TypeError:
+        # A date or bytes: vLLM stops there too.
+        return unread_config(launch, f"{path} holds a value that cannot be made into JSON, as vLLM would")
+    parsed = parse_options(words, loose=0)
+    told = [f"{path}: {warning}" for warning in parsed.warnings[:_MOST_WARNINGS]]
+    if len(parsed.warnings) > _MOST_WARNINGS:
+        told.append(f"{path}: {len(parsed.warnings) - _MOST_WARNINGS} warnings more")
     return launch._replace(config=parsed.items, config_file=path, warnings=(*launch.warnings, *told))
 
 

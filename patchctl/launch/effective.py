@@ -7,13 +7,14 @@ given as a whole.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from patchctl.launch.json_text import looked_up, read_object, same_key
+from patchctl.documents import DocumentError, read_json
+from patchctl.documents.values import LONGEST_NUMBER
+from patchctl.launch.json_text import LONGEST, looked_up, read_object, same_key
 from patchctl.launch.table import INTO_JSON
 from patchctl.launch.values import Item, Launch
 
@@ -161,9 +162,11 @@ def model_of(launch: Launch) -> Reading:
 def dotted_value(text: str) -> object:
     """Return what vLLM makes of the value of a dotted option: JSON, a number such as ``80g``, else the text."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text, limit=LONGEST)
+    except DocumentError:
         pass
+    if len(text) > LONGEST_NUMBER:
+        return text
     found = _HUMAN.fullmatch(text.strip())
     if found is None:
         return int(text) if text.strip().isdecimal() else text
@@ -213,7 +216,7 @@ def _folded(launch: Launch, name: str, value: dict[str, object]) -> dict[str, ob
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        read_json(text, limit=LONGEST)
+    except DocumentError:
         return False
     return True

@@ -5,29 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from patchctl.documents import DocumentError, Member, members_of, read_json
 
 LONGEST = 1 << 17
 """Characters of a value that are read: as many as Linux takes in one argument."""
 
-_BLANKS = re.compile(r"[ \t\r\n]*")
-
-
-class _Member(NamedTuple):
-    """One member of an object: its key, and where its value stands in the text."""
-
-    key: str
-    start: int
-    end: int
-
 
 def read_object(text: str) -> dict[str, object] | None:
     """Return the object that ``text`` is; None: it is none, or broken, or nested too deep to read."""
-    if len(text) > LONGEST:
-        return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text, limit=LONGEST)
+    except DocumentError:
         return None
     return value if isinstance(value, dict) else None
 
@@ -40,7 +29,7 @@ def with_value(text: str, path: Sequence[str], value: object) -> str:
         path: keys, outermost first; what is missing of them is made, what is no object on the way is replaced.
         value: what JSON can say.
     """
-    members, end = _members(text, 0)
+    members, end = members_of(text)
     key, *inner = path
     # Of a key that is there twice the last counts; keys may be spelled with dashes.
     member = next((it for it in reversed(members) if same_key(it.key, key)), None)
@@ -89,31 +78,10 @@ def _nested(keys: Sequence[str], value: object) -> object:
     return value
 
 
-def _inserted(text: str, members: Sequence[_Member], end: int, key: str, value: object) -> str:
+def _inserted(text: str, members: Sequence[Member], end: int, key: str, value: object) -> str:
     member = dumped({key: value}, text)[1:-1]
     if not members:
         return f"{text[:end]}{member}{text[end:]}"
     spaced = re.search(r",[ \t\r\n]", text) is not None or re.search(r'"\s*:[ \t]', text) is not None
     last = members[-1].end
     return f"{text[:last]}{', ' if spaced else ','}{member}{text[last:]}"
-
-
-def _members(text: str, start: int) -> tuple[list[_Member], int]:
-    """Return the members of the object that begins the text, and where its closing bracket stands."""
-    decoder = json.JSONDecoder()
-    at = _blank(text, _blank(text, start) + 1)
-    found: list[_Member] = []
-    while text[at] != "}":
-        key, at = decoder.raw_decode(text, at)
-        begin = _blank(text, _blank(text, at) + 1)
-        at = decoder.raw_decode(text, begin)[1]
-        found.append(_Member(key=key, start=begin, end=at))
-        at = _blank(text, at)
-        if text[at] == ",":
-            at = _blank(text, at + 1)
-    return found, at
-
-
-def _blank(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return found.end() if found is not None else at

@@ -36,9 +36,7 @@ def decode_ledger(data: bytes) -> LedgerState:
         LedgerError: ``newer-ledger`` for a format this version does not know, ``damaged-ledger`` for anything that is
             not a ledger: wrong types, unknown keys, a path that leaves the site.
     """
-    if len(data) > SIZE_LIMIT:
-        raise damaged("the file", f"is larger than {SIZE_LIMIT} bytes")
-    fields = Fields(parse_json(data), "")
+    fields = Fields(parse_json(data, SIZE_LIMIT), "")
     number = fields.number("format", least=1)
     if number > FORMAT:
         raise LedgerError(

@@ -5,6 +5,7 @@ Which fields a ledger has is not here.
 
 from __future__ import annotations
 
+from patchctl.documents import DocumentError, Flaw, clipped, read_json
 from patchctl.errors import LedgerError
 from patchctl.model.layout import LEDGER_PATH
 
@@ -25,30 +26,16 @@ def damaged(where: str, what: str) -> LedgerError:
     )
 
 
-def parse_json(data: bytes) -> object:
-    """Return the JSON value in ``data``; raises LedgerError for anything else.
+def parse_json(data: bytes, limit: int) -> object:
+    """Return the JSON value in ``data``; raises LedgerError for anything else, and for more than ``limit`` bytes.
 
-    Duplicate keys are refused because two readers could believe different ones. Nesting is capped by the parser's own
-    recursion limit, the size by the caller.
+    Duplicate keys are refused because two readers could believe different ones.
     """
-    import json
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            raise ValueError("a key stands twice in one object")
-        return value
-
-    def no_constant(name: str) -> object:
-        raise ValueError(f"{name} is no JSON number")
-
     try:
-        value: object = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
-    except RecursionError:
-        raise damaged("the document", "is nested too deeply") from None
-    except ValueError as error:
-        raise damaged("the document", f"is not readable as JSON ({error})") from None
-    return value
+        return read_json(data, limit=limit, strict=True)
+    except DocumentError as error:
+        # Where bytes are counted it is the file that is meant, else what it says.
+        raise damaged("the file" if error.flaw is Flaw.TOO_LARGE else "the document", error.what) from None
 
 
 class Fields:
@@ -64,7 +51,7 @@ class Fields:
 
     def at(self, key: str) -> str:
         """Return the key path of ``key``."""
-        return f"{self.where}.{key}" if self.where else key
+        return f"{self.where}.{clipped(key)}" if self.where else clipped(key)
 
     def has(self, key: str) -> bool:
         """Return whether ``key`` was given and not taken yet."""
@@ -121,7 +108,7 @@ class Fields:
         value = self.take(key)
         if not isinstance(value, dict):
             raise damaged(self.at(key), "is not an object")
-        return [(name, item, f"{self.at(key)}[{name!r}]") for name, item in value.items()]
+        return [(name, item, f"{self.at(key)}[{clipped(repr(name))}]") for name, item in value.items()]
 
     def close(self) -> None:
         """Refuse keys that were not taken: this version would lose them when it writes the ledger again."""

@@ -75,8 +75,7 @@ def next_record_path(site: str, transaction: str) -> str | Problem:
         names = record_names(site)
     except OSError as error:
         return _unusable(HISTORY_DIR, f"it cannot be read: {error.strerror}")
-    directory = f"{site}/{HISTORY_DIR}"
-    if os.path.lexists(directory) and not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+    if not _writable(site):
         return _unusable(HISTORY_DIR, "it cannot be written")
     number = record_number(names[-1]) if names else 0
     return record_path((number or 0) + 1, transaction)
@@ -93,6 +92,21 @@ def record_names(site: str) -> Sequence[str]:
         os.close(root)
     try:
         return sorted(name for name in os.listdir(directory) if record_number(name) is not None)
+    finally:
+        os.close(directory)
+
+
+def _writable(site: str) -> bool:
+    """Return whether records can be written; where there is no directory yet that is the state directory's business."""
+    root = open_root(site)
+    try:
+        directory, _ = open_parent(root, f"{HISTORY_DIR}/.")
+    except FileNotFoundError:
+        return True
+    finally:
+        os.close(root)
+    try:
+        return os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True)
     finally:
         os.close(directory)
 

@@ -7,9 +7,10 @@ know are passed over, since a record is never written again. Which records there
 from __future__ import annotations
 
 from patchctl.ledger.departures import read_retirement, retirement_fields
-from patchctl.ledger.fields import Fields, damaged, parse_json, text
+from patchctl.ledger.fields import Fields, damaged, parse_json
 from patchctl.model.history import HistoryAuthor, HistoryEntry, HistoryFile, HistoryRecord, HistoryRegistry, Moment
 from patchctl.model.layout import is_sha256, is_transaction_id
+from patchctl.model.paths import path_problem
 from patchctl.model.state import Retirement
 
 FORMAT = 1
@@ -72,9 +73,7 @@ def _encode(record: HistoryRecord) -> bytes:
 
 def decode_record(data: bytes) -> HistoryRecord:
     """Return the record in ``data``; raises LedgerError for anything that is none, or is of a newer format."""
-    if len(data) > SIZE_LIMIT:
-        raise damaged("the file", f"is larger than {SIZE_LIMIT} bytes")
-    fields = Fields(parse_json(data), "")
+    fields = Fields(parse_json(data, SIZE_LIMIT), "")
     number = fields.number("format", least=1)
     if number > FORMAT:
         raise damaged("format", f"is {number}; this patchctl knows formats up to {FORMAT}")
@@ -144,10 +143,17 @@ def _file(value: object, where: str) -> HistoryFile:
     fields = Fields(value, where)
     before, after = fields.optional_text("before"), fields.optional_text("after")
     return HistoryFile(
-        path=text(fields.take("path"), fields.at("path")),
+        path=_path(fields.text("path"), fields.at("path")),
         before=None if before is None else _sha256(before, fields.at("before")),
         after=None if after is None else _sha256(after, fields.at("after")),
     )
+
+
+def _path(value: str, where: str) -> str:
+    problem = path_problem(value)
+    if problem is not None:
+        raise damaged(where, f"is not a path patchctl edits: it {problem}")
+    return value
 
 
 def _moment(value: object) -> Moment:

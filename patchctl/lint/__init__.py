@@ -9,7 +9,18 @@ reading trees is not here. What the loader of registries reports is not judged a
 
 from patchctl.lint.claims import claim_findings
 from patchctl.lint.judge import judge_entry
+from patchctl.lint.texts import registry_findings
 from patchctl.lint.trial import Made, Trial
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff
 
-__all__ = ["Entry", "Finding", "Grade", "Made", "NamedDiff", "Trial", "claim_findings", "judge_entry"]
+__all__ = [
+    "Entry",
+    "Finding",
+    "Grade",
+    "Made",
+    "NamedDiff",
+    "Trial",
+    "claim_findings",
+    "judge_entry",
+    "registry_findings",
+]

@@ -11,7 +11,7 @@ from patchctl.lint.locality import locality_findings
 from patchctl.lint.proof import proof_findings
 from patchctl.lint.relations import relation_findings
 from patchctl.lint.sections import section_findings
-from patchctl.lint.texts import text_findings
+from patchctl.lint.texts import name_findings, text_findings
 from patchctl.lint.values import Entry, Finding, Grade, NamedDiff, ParsedDiff, in_diff, warning
 from patchctl.lint.variants import variant_findings
 from patchctl.patch import Kind
@@ -35,6 +35,8 @@ def judge_entry(entry: Entry, *, search: Search) -> tuple[Finding, ...]:
         else:
             parsed.append(answer)
     own = [one for one in parsed if not one.given.evidence]
+    for one in parsed:
+        findings += name_findings(one)
     patch = entry.patch
     findings += _unused_files(entry)
     findings += text_findings(entry)

@@ -1,8 +1,9 @@
-"""The one checker of a path below a site: what a patch, a ledger or a journal may name at all.
+"""The one checker of a path below a site, in two grades: what may be looked at, and what a patch may change.
 
-It judges the spelling alone. Whether something is a link, and whether a distribution owns the file, is seen where the
-file is opened. A second checker that read names differently from the writer is how such tools were broken before
-(CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
+What an installer lists is looked at (``place_problem``); what a patch, a ledger or a journal names is edited, so that
+more of it is refused (``path_problem``). Both judge the spelling alone. Whether something is a link, and whether a
+distribution owns the file, is seen where the file is opened. A second checker that read names differently from the
+writer is how such tools were broken before (CVE-2010-4651, CVE-2015-1196, CVE-2015-1395).
 """
 
 from __future__ import annotations
@@ -19,6 +20,33 @@ _HOOKS = ("_distutils_hack", "_virtualenv", "__editable__", "_editable_impl_")
 
 _BYTE_CODE = (".pyc", ".pyo")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
+
+
+def place_problem(path: str) -> str | None:
+    """Return why ``path`` names no place below a directory, or None.
+
+    Args:
+        path: POSIX, relative.
+
+    Returns:
+        One phrase that continues a sentence beginning with the path, such as ``contains '..'``.
+    """
+    if not path:
+        return "is empty"
+    if path[0] == "/":
+        return "is absolute"
+    if "\0" in path:
+        return "contains a control character"
+    if not path.isascii():
+        try:
+            path.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return "is not valid UTF-8"
+    if "." in path or "//" in path or path[-1] == "/":
+        for part in path.split("/"):
+            if part in {"", ".", ".."}:
+                return f"contains '{part}'" if part else "has an empty component"
+    return None
 
 
 def path_problem(path: str) -> str | None:

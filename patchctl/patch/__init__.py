@@ -6,7 +6,8 @@ say what the keys mean. Nothing here reads a file or knows of other entries. ``p
 problems need it.
 """
 
-from patchctl.patch.document import Document, KeyPath
+from patchctl.documents.values import KeyPath
+from patchctl.patch.document import Document
 from patchctl.patch.entry import Avoid, Kind, Patch, Severity, Signal, Trigger, Variant
 from patchctl.patch.parse import parse_entry
 from patchctl.patch.shapes import REGISTRY

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TypeVar
 
-from patchctl.patch.document import Document, KeyPath
+from patchctl.documents.values import KeyPath
+from patchctl.patch.document import Document
 from patchctl.patch.shapes import SHAPES, Shape
 from patchctl.patch.texts import is_slug
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from patchctl.errors import Problem
+from patchctl.model.characters import unseen
 from patchctl.patch import Document, Table, file_name_problem, is_slug
 from patchctl.patch.shapes import Shape
 from patchctl.patch.texts import distribution_problem, normalised_name, sha256_problem
@@ -83,7 +84,9 @@ def _quoted(text: str) -> str:
 def _escaped(char: str) -> str:
     if char in '\\"':
         return f"\\{char}"
-    return char if char.isprintable() else f"\\U{ord(char):08x}"
+    if char.isascii() and char.isprintable():
+        return char
+    return f"\\U{ord(char):08x}" if unseen().match(char) or not char.isprintable() else char
 
 
 def parse_lock(data: bytes, *, file: str) -> tuple[Lock | None, tuple[Problem, ...]]:

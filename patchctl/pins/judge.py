@@ -224,12 +224,12 @@ def problem_of(finding: PinFinding, file: str) -> Problem:
         finding: of a state that is not in ``FINE``.
         file: the lock's path.
     """
-    from shlex import quote  # late: only where something is wrong
+    from patchctl.model.shell import shell_word  # late: only where something is wrong
 
     id_ = finding.pin.id
     anew = "patchctl lock writes the lock file anew, once the environment is as it should be"
     hints = {
-        PinState.DUE: f"patchctl apply --locked {quote(file)}",
+        PinState.DUE: f"patchctl apply --locked {shell_word(file)}",
         PinState.STUCK: f"patchctl status {id_} shows what is there",
         PinState.NO_MATCH: f"if it need not be in here: patchctl hold {id_} --reason REASON",
         PinState.OTHER_REVISION: f"name the registry that has revision {finding.pin.revision}; or {anew}",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from patchctl.documents import DocumentError
+from patchctl.documents.toml import read_toml
 from patchctl.errors import Problem, RegistryError
 from patchctl.evidence.tokens import tokens
 from patchctl.model import RegistryPlace
@@ -14,11 +15,6 @@ from patchctl.patch.document import MAX_BYTES
 from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, bundled_registry, reason_of
 from patchctl.registry.relations import Finding, check_relations
 from patchctl.registry.use import Registry, RegistryRoot, locate_keys_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FORMAT = 1
 """The format of registry folders that this patchctl knows."""
@@ -156,8 +152,8 @@ def _misplaced(folder: Folder, inside: str) -> Problem:
 def _home(folder: Folder, inside: str) -> str:
     """Where the file of an entry belongs, by what it says itself; what it does not say is left open."""
     try:
-        values = tomllib.loads((folder.read(inside, limit=MAX_BYTES) or b"").decode())
-    except (OSError, ValueError, RecursionError):  # what cannot be read is reported once it is in its place
+        values = read_toml(folder.read(inside, limit=MAX_BYTES) or b"", limit=MAX_BYTES)
+    except (OSError, DocumentError):  # what cannot be read is reported once it is in its place
         values = {}
     tables = values.get("variant")
     first = tables[0] if isinstance(tables, list) and tables else None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from patchctl.errors import Problem, RegistryError
 from patchctl.model import RegistryPlace, sha256_hex
 from patchctl.patch import Kind, Patch, Variant, file_name_problem
-from patchctl.registry.folder import ENTRY_FILE, Folder, reason_of
+from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, reason_of
 
 
 class RegistryRoot(NamedTuple):
@@ -108,6 +108,15 @@ class Registry(NamedTuple):
         folder, inside = _place(patch)
         return tuple(item.name for item in folder.items(inside))
 
+    def read_root(self, root: RegistryRoot) -> tuple[str, bytes]:
+        """Return the path, as people are shown it, and the bytes of a registry's own file; of one that is gone none."""
+        folder = Folder(root=root.path)
+        try:
+            data = folder.read(REGISTRY_FILE)
+        except OSError:
+            data = None
+        return folder.path(REGISTRY_FILE), data or b""
+
     def read_beside(self, patch: Patch, name: str) -> bytes | None:
         """Return the bytes of a file in an entry's folder, whatever its digest; None when nothing is there.
 
@@ -130,7 +139,7 @@ def locate_key(patch: Patch, key: str) -> tuple[str, int]:
 
 def locate_keys_of(patch: Patch, keys: Sequence[str]) -> tuple[str, list[int]]:
     """Return the file and the lines of several keys of an entry; the file is scanned once."""
-    from patchctl.patch.positions import locate_keys
+    from patchctl.documents.toml_keys import locate_keys
 
     folder, inside = _place(patch)
     try:

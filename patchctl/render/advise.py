@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from patchctl.advice import Coverage, EntryAdvice, Exposure, LaunchAdvice, Way
-from patchctl.render.escape import visible
 from patchctl.render.words import avoidance, one_line
 
 if TYPE_CHECKING:
@@ -64,22 +63,22 @@ def advice_records(advice: Advice) -> Iterator[tuple[str, ...]]:
 
 def print_advice(console: Console, advice: Advice) -> None:
     """Print the advice for every launch."""
-    from patchctl.render.console import print_line
+    from patchctl.render.console import print_blank, print_line
 
     chips = "not known" if advice.chips is None else ", ".join(advice.chips)
     print_line(console, f"hardware: {chips} ({advice.chips_from})")
-    console.print()
+    print_blank(console)
     for found in advice.launches:
         if found.launch is not None:
             print_line(console, f"{found.source}:", style="bold")
             _print_command(console, found.launch)
-            console.print()
+            print_blank(console)
         for entry in sorted(found.entries, key=_rank):
             _print_entry(console, entry)
         if found.corrected is not None:
             print_line(console, _corrected_words(found), style="bold green")
             _print_command(console, found.corrected)
-            console.print()
+            print_blank(console)
 
 
 def _rank(entry: EntryAdvice) -> tuple[bool, int]:
@@ -95,31 +94,28 @@ def _corrected_words(found: LaunchAdvice) -> str:
 
 
 def _print_entry(console: Console, entry: EntryAdvice) -> None:
-    from rich.text import Text
+    from patchctl.render.console import INDENT, print_blank, print_field, print_head, print_line
 
-    from patchctl.render.console import INDENT, print_field, print_line
-
-    head = Text(overflow="fold")
     if entry.covered:
-        head.append(f"{'ok':<9}", style="green")
-        head.append(visible(entry.patch.id), style="bold")
-        console.print(head)
+        print_head(console, (f"{'ok':<9}", "green"), (entry.patch.id, "bold"))
         covered = _COVERED[entry.coverage]
         told = f"{covered}: {one_line(entry.reason)}" if entry.coverage is Coverage.NOT_NEEDED else covered
         print_line(console, told, indent=INDENT)
-        console.print()
+        print_blank(console)
         return
-    head.append(f"{entry.exposure.value:<9}", style=_STYLES[entry.exposure])
-    head.append(visible(entry.patch.id), style="bold")
-    head.append(f"  ({entry.patch.severity.value})")
-    console.print(head)
+    print_head(
+        console,
+        (f"{entry.exposure.value:<9}", _STYLES[entry.exposure]),
+        (entry.patch.id, "bold"),
+        (f"  ({entry.patch.severity.value})", ""),
+    )
     print_line(console, entry.patch.title, indent=INDENT)
     print_field(console, "because", one_line(entry.reason))
     if entry.remedy:
         print_field(console, "patch", f"patchctl apply {entry.patch.id}")
     for way in entry.ways:
         _print_way(console, way)
-    console.print()
+    print_blank(console)
 
 
 def _print_way(console: Console, way: Way) -> None:
@@ -139,10 +135,10 @@ def _print_way(console: Console, way: Way) -> None:
 
 def _print_command(console: Console, launch: Launch) -> None:
     """Print a command in lines that end in a backslash; what is too wide for a line stays whole, to be copied."""
-    from rich.text import Text
+    from patchctl.render.console import print_verbatim
 
     for line in _command_lines(launch):
-        console.print(Text(f"    {visible(line)}"), soft_wrap=True)
+        print_verbatim(console, f"    {line}")
 
 
 def _command_lines(launch: Launch) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A console to print on, and the few shapes that every answer on a terminal is made of.
 
-Rich wraps to the width it is given; its markup is never used, since every text here may come from a registry.
+This is the one place where Rich is fed, and every text is escaped here: whoever prints by these functions cannot forget
+it. Rich wraps to the width it is given; its markup is never used, since every text here may come from a registry.
 """
 
 from __future__ import annotations
@@ -54,26 +55,47 @@ def printed(console: Console) -> str:
     return "".join(line.rstrip(" ") + "\n" for line in text.split("\n")[:-1])
 
 
-def print_line(console: Console, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
-    """Print one paragraph, escaped, set in by ``indent`` and ``hang`` columns."""
+def print_line(console: Console, text: str, *, style: str = "", indent: int = 0) -> None:
+    """Print one paragraph, escaped, set in by ``indent`` columns; its commands carry the options."""
     from rich.padding import Padding
     from rich.text import Text
 
     body = Text(sentence(console, text), style=style, overflow="fold")
-    console.print(Padding(body, (0, 0, 0, indent + hang)) if indent + hang else body)
+    console.print(Padding(body, (0, 0, 0, indent)) if indent else body)
+
+
+def print_head(console: Console, *parts: tuple[str, str]) -> None:
+    """Print the first line of a block from pieces of text, each with its style."""
+    from rich.text import Text
+
+    head = Text(overflow="fold")
+    for text, style in parts:
+        head.append(visible(text), style=style)
+    console.print(head)
+
+
+def print_verbatim(console: Console, text: str, *, style: str = "") -> None:
+    """Print one line that somebody will copy, or that is code: the terminal breaks it where it must, nobody else."""
+    from rich.text import Text
+
+    console.print(Text(visible(text), style=style), soft_wrap=True)
+
+
+def print_blank(console: Console) -> None:
+    """Print an empty line."""
+    console.print()
 
 
 def print_field(console: Console, label: str, text: str, *, style: str = "", labels: int = 8) -> None:
     """Print one labelled line of an entry, wrapped under itself."""
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=labels, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(label, style="dim"), Text(sentence(console, text), style=style, overflow="fold"))
-    from rich.padding import Padding
-
+    grid.add_row(Text(visible(label), style="dim"), Text(sentence(console, text), style=style, overflow="fold"))
     console.print(Padding(grid, (0, 0, 0, INDENT)))
 
 

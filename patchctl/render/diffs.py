@@ -47,7 +47,7 @@ def edits_as_diff(edits: Iterable[FileEdit]) -> bytes:
         hunks = _grouped(_changes(before, after))
         if hunks:
             # patch(1) ends a name at its first blank, unless a tab follows it
-            name = edit.path.encode() + (b"\t" if " " in edit.path else b"")
+            name = edit.path.encode("utf-8", "surrogateescape") + (b"\t" if " " in edit.path else b"")
             old = b"/dev/null" if edit.before is None else b"a/" + name
             new = b"/dev/null" if edit.after is None else b"b/" + name
             out += b"--- %b\n+++ %b\n" % (old, new)
@@ -69,7 +69,7 @@ def _git_header(edit: FileEdit) -> bytes:
         extended = b"deleted file mode 100%o\nindex %b..0000000\n" % (_git_mode(edit.before_mode), _EMPTY)
     else:
         return b""
-    name = edit.path.encode()
+    name = edit.path.encode("utf-8", "surrogateescape")
     return b"diff --git a/%b b/%b\n%b" % (name, name, extended)
 
 

@@ -15,6 +15,7 @@ from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
 from patchctl.model import FileEdit, Target, sha256_hex
 from patchctl.render.departures import retirement_document, set_aside_document
+from patchctl.render.escape import json_text
 from patchctl.render.misfit_document import explanation_of, hunks_of
 from patchctl.render.spoken import document_with_options
 from patchctl.render.words import changed_mode
@@ -26,9 +27,7 @@ Json = dict[str, Any]
 
 def as_json(report: Report, exit_code: int) -> str:
     """Return the document as text, with a final newline; every non-ASCII or control character is escaped."""
-    import json
-
-    return json.dumps(document_with_options(document(report, exit_code), report.given), indent=2) + "\n"
+    return json_text(document_with_options(document(report, exit_code), report.given))
 
 
 def document(report: Report, exit_code: int) -> Json:

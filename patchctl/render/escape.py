@@ -6,22 +6,15 @@ controls that make text read otherwise than it is ("Trojan Source", CVE-2021-425
 
 from __future__ import annotations
 
-from patchctl.model.characters import BIDI, INVISIBLE
+import re
+from typing import Any
+
+from patchctl.model.characters import unseen
 
 _FIRST_BEYOND_LATIN1 = 0x100
-
-
-def _table(keep: str) -> dict[int, str]:
-    codes = [*range(0x20), *range(0x7F, 0xA0), *map(ord, BIDI + INVISIBLE)]
-    return {code: _escape(code) for code in codes if chr(code) not in keep}
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < _FIRST_BEYOND_LATIN1 else f"\\u{code:04x}"
-
-
-_LINE = _table(keep="")
-_BLOCK = _table(keep="\n\t")
+_FIRST_BEYOND_16_BITS = 0x10000
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
+"""Lone surrogates as which Python reads bytes that are no UTF-8: 0xDC00 and the byte."""
 
 _MARKDOWN = {
     **{ord(char): f"\\{char}" for char in "\\`*_[]"},
@@ -30,28 +23,43 @@ _MARKDOWN = {
     ord("<"): "&lt;",
     ord(">"): "&gt;",
 }
-_NOT_IN_CODE = frozenset("`<>&|$")
+_NOT_IN_CODE = frozenset("`<&|$")
 
 
 def visible(text: str) -> str:
-    """Return ``text`` on one line: every control character, line ends and tabs included, shown as an escape."""
-    return _surrogates(text.translate(_LINE))
+    """Return ``text`` on one line: every control character, line ends and tabs included, shown as an escape.
+
+    What is escaped already stays as it is.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return unseen().sub(_escape, text)
 
 
 def visible_block(text: str) -> str:
     """Return ``text`` with its line ends and tabs, every other control character shown as an escape."""
-    return _surrogates(text.translate(_BLOCK))
+    return unseen().sub(lambda found: found[0] if found[0] in "\n\t" else _escape(found), text)
 
 
-def _surrogates(text: str) -> str:
-    """Bytes that were no UTF-8 travel as lone surrogates; show them, since no stream could encode them."""
-    if text.isascii():
-        return text
-    return "".join(f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else _lone(c) for c in text)
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if _FIRST_BYTE <= code <= _LAST_BYTE:
+        code -= 0xDC00
+    if code < _FIRST_BEYOND_LATIN1:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _FIRST_BEYOND_16_BITS else f"\\U{code:08x}"
 
 
-def _lone(char: str) -> str:
-    return f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char
+def json_text(value: Any) -> str:
+    """Return a JSON document with a final newline, in printable ASCII and line ends alone: safe on any terminal."""
+    import json
+
+    return printable_json(json.dumps(value, indent=2)) + "\n"
+
+
+def printable_json(text: str) -> str:
+    """Return JSON that is ASCII already, as Python writes it, without the one character of that which is a control."""
+    return text.replace("\x7f", "\\u007f")
 
 
 def markup(text: str) -> str:

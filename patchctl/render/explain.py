@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from patchctl.match import Direction, Fit
 from patchctl.match.explain import Explanation, HunkExplanation
 from patchctl.match.script import Mark, Remark, ScriptLine
-from patchctl.render.console import sentence
+from patchctl.render.console import print_blank, print_line, print_verbatim
 from patchctl.render.escape import visible
 from patchctl.render.misfits import (
     convert_command,
@@ -79,7 +79,7 @@ def print_explanation(console: Console, found: Assessment) -> None:
     for file in found.files:
         if _is_told_whole(found, file):
             _print_file(console, found, file)
-            console.print()
+            print_blank(console)
 
 
 def _is_told_whole(found: Assessment, file: FileFinding) -> bool:
@@ -91,14 +91,14 @@ def _print_file(console: Console, found: Assessment, file: FileFinding) -> None:
     words = file_words(file)
     if words is None and len(explanation.hunks) > 1:
         words = states_words([hunk.state for hunk in explanation.hunks])
-    _prose(console, f"{file.path}: {words}" if words else file.path, style="bold")
+    print_line(console, f"{file.path}: {words}" if words else file.path, style="bold")
     if explanation.whole:
-        _prose(console, "where it begins to differ:", indent=_BESIDE)
+        print_line(console, "where it begins to differ:", indent=_BESIDE)
         _legend(console, _digits(explanation.whole), "expected")
         _print_script(console, explanation.whole)
     for hunk in explanation.hunks:
         words = explained_hunk_words(hunk)
-        _prose(console, f"hunk {hunk.number}{':' * (hunk.state is Fit.CONFLICT)} {words}", indent=_BESIDE)
+        print_line(console, f"hunk {hunk.number}{':' * (hunk.state is Fit.CONFLICT)} {words}", indent=_BESIDE)
         if hunk.line is None:
             _print_places(console, hunk)
         # in a partial state, what could go in is what has to be cut anew
@@ -106,18 +106,18 @@ def _print_file(console: Console, found: Assessment, file: FileFinding) -> None:
             _print_hunk(console, hunk, diff_name(found, file.path))
     if explanation.left_out:
         more = f"{_counted(explanation.left_out, 'more hunk')} without a place: not compared with the file"
-        _prose(console, more, indent=_BESIDE)
+        print_line(console, more, indent=_BESIDE)
     todo = todo_words(found, file)
     if todo is not None:
-        _prose(console, f"to do: {todo}", style="bold", indent=_BESIDE)
+        print_line(console, f"to do: {todo}", style="bold", indent=_BESIDE)
     command = convert_command(found, file)
     if command is not None:
-        _verbatim(console, " " * _INSIDE + visible(command))
+        print_verbatim(console, " " * _INSIDE + command)
 
 
 def _print_hunk(console: Console, hunk: HunkExplanation, diff: str) -> None:
     width = _digits(hunk.script)
-    _prose(console, f"the hunk, from line {hunk.diff_line} of {diff} on:", indent=_BESIDE)
+    print_line(console, f"the hunk, from line {hunk.diff_line} of {diff} on:", indent=_BESIDE)
     for line in hunk.change:
         sign = chr(line[0]) if line[:1] in {b"-", b"+", b"\\"} else " "
         _code(console, " " * width, sign, _text(line[1:]))
@@ -126,7 +126,7 @@ def _print_hunk(console: Console, hunk: HunkExplanation, diff: str) -> None:
     if hunk.line is None:
         return
     scope = scope_words(hunk, hunk.line)
-    _prose(console, f"the file, from line {hunk.line} on{f', in {scope}' if scope else ''}:", indent=_BESIDE)
+    print_line(console, f"the file, from line {hunk.line} on{f', in {scope}' if scope else ''}:", indent=_BESIDE)
     _legend(console, width, "expected" if hunk.side is Direction.FORWARD else "expected once the change is in")
     _print_script(console, hunk.script)
 
@@ -149,7 +149,7 @@ def _print_script(console: Console, script: Sequence[ScriptLine]) -> None:
 
 
 def _legend(console: Console, width: int, expected: str) -> None:
-    _verbatim(console, f"{' ' * (_INSIDE + width)} (- {expected}, + there instead)", style="dim")
+    print_verbatim(console, f"{' ' * (_INSIDE + width)} (- {expected}, + there instead)", style="dim")
 
 
 def _digits(script: Sequence[ScriptLine]) -> int:
@@ -181,13 +181,6 @@ def _text(line: bytes, *, spaces: bool = False, returns: bool = False) -> str:
     return visible(bare) + "".join(f"\\x{ord(blank):02x}" for blank in text[len(bare) :])
 
 
-def _prose(console: Console, text: str, *, style: str = "", indent: int = 0) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console.print(Padding(Text(sentence(console, text), style=style, overflow="fold"), (0, 0, 0, indent)))
-
-
 def _code(console: Console, number: str, sign: str, text: str) -> None:
     """One line of code behind its number and sign; what nobody has to change is cut to the columns there are."""
     from rich.cells import chop_cells, set_cell_size
@@ -199,10 +192,4 @@ def _code(console: Console, number: str, sign: str, text: str) -> None:
         rows = [set_cell_size(text, room - 3).rstrip() + "..."]
     for count, row in enumerate(rows):
         lead = gutter if count == 0 else " " * len(gutter)
-        _verbatim(console, (lead + row).rstrip(), style=_STYLES.get(sign, ""))
-
-
-def _verbatim(console: Console, text: str, *, style: str = "") -> None:
-    from rich.text import Text
-
-    console.print(Text(text, style=style), soft_wrap=True)
+        print_verbatim(console, (lead + row).rstrip(), style=_STYLES.get(sign, ""))

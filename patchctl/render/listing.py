@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from patchctl.commands import Listing
 from patchctl.model import BuildRule, EvidenceItem, Fix
 from patchctl.patch import Patch, Trigger
-from patchctl.render.console import print_diff, print_field, print_line
+from patchctl.render.console import print_blank, print_diff, print_field, print_line
 from patchctl.render.words import avoidance, evidence_text, one_line, trigger_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def print_listing(console: Console, listing: Listing) -> None:
     """Print the registries and their entries, with every detail where these were asked for."""
     for root in listing.roots:
         print_line(console, f"registry {root.name} revision {root.revision} ({root.path})", style="bold")
-    console.print()
+    print_blank(console)
     for entry in listing.entries:
         print_line(console, entry.id, style="bold")
         default = "default" if entry.default else "only by name or with --all"
@@ -133,7 +133,7 @@ def print_listing(console: Console, listing: Listing) -> None:
         )
         if listing.detailed:
             _print_details(console, entry, listing)
-        console.print()
+        print_blank(console)
 
 
 def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
@@ -158,7 +158,7 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
     for fix in entry.fixes:
         _print_fix(console, fix)
     for name, text in listing.diffs:
-        console.print()
+        print_blank(console)
         print_line(console, name, style="bold")
         print_diff(console, text)
 

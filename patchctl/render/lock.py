@@ -124,12 +124,12 @@ def lock_summary(review: Review) -> tuple[str, ...]:
     if not bad:
         lines = [f"as the lock says: {len(review.findings)} pinned"]
     else:
-        from shlex import quote  # late: only where something is due
+        from patchctl.model.shell import shell_word  # late: only where something is due
 
         due = all(finding.state is PinState.DUE for finding in bad)
         named = ", ".join(f"{finding.pin.id} ({finding.state.value})" for finding in bad)
         lines = [f"not as the lock says: {len(bad)} of {len(review.findings)} pinned: {named}"]
-        lines += [f"run patchctl apply --locked {quote(review.file)}"] if due else []
+        lines += [f"run patchctl apply --locked {shell_word(review.file)}"] if due else []
     if review.new:
         lines.append(f"new, not in the lock: {', '.join(review.new)}")
     return tuple(lines)

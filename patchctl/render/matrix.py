@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from patchctl.build import MatchRule
 from patchctl.evidence import FixFinding
 from patchctl.model import FixRole
+from patchctl.render.escape import markdown, markdown_code
+from patchctl.render.words import one_line
 from patchctl.verdict import Need
 
 if TYPE_CHECKING:
@@ -195,32 +197,28 @@ def matrix_page(proof: Proof) -> str:
     text = _PAGE + "".join(f"| `{word}` | {meaning} |\n" for word, meaning in _WORDS)
     entries = list(_by_entry(proof))
     builds = list(dict.fromkeys(cell.trial.build for cell in proof.cells))
-    text += "\n## All entries\n\n" + _md_row(["entry", *builds]) + _md_row(["---"] * (len(builds) + 1))
+    text += "\n## All entries\n\n" + _md_row(["entry", *map(markdown, builds)]) + _md_row(["---"] * (len(builds) + 1))
     for id_, trials in entries:
         words = {trial.build: _outcome(trial) for trial in trials}
-        text += _md_row([f"`{id_}`", *(words.get(build, "") for build in builds)])
+        text += _md_row([markdown_code(id_), *(words.get(build, "") for build in builds)])
     for id_, trials in entries:
         patch = trials[0].patch
-        text += f"\n## {id_}\n\n{_md(patch.title)}\n\n"
+        text += f"\n## {markdown(id_)}\n\n{markdown(one_line(patch.title))}\n\n"
         heads = ["build", "match", "patch", "need", *_short_refs(patch)]
         text += _md_row(heads) + _md_row(["---"] * len(heads))
         for trial in trials:
             build, *rest = _row(trial)
-            text += _md_row([build, trial.rule.value, *rest])
+            text += _md_row([markdown(build), trial.rule.value, *rest])
         fixes = zip(_short_refs(patch), _fixes_of(patch), strict=True)
-        lines = [f"- {short}: {_md(fix.ref)}, claimed {_claim(fix.claimed)}\n" for short, fix in fixes]
+        lines = [f"- {short}: {markdown(one_line(fix.ref))}, claimed {_claim(fix.claimed)}\n" for short, fix in fixes]
         text += "\n" * bool(lines) + "".join(lines)
     return text
 
 
 def _claim(claimed: str | None) -> str:
-    return f"`{claimed}`" if claimed else "for no version"
+    return markdown_code(claimed) if claimed else "for no version"
 
 
 def _md_row(cells: Sequence[str]) -> str:
+    """Cells that are Markdown already."""
     return f"| {' | '.join(cells)} |\n"
-
-
-def _md(text: str) -> str:
-    """Text of a registry, which is no Markdown."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))

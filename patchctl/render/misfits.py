@@ -5,12 +5,12 @@ Both the plain and the terminal shape use them. They are not escaped yet.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from patchctl.match import Direction, Fit, HunkPlace
 from patchctl.match.explain import Explanation, HunkExplanation
 from patchctl.match.line_ends import LineEnd, LineEnds
+from patchctl.model.shell import shell_word
 from patchctl.verdict import Assessment, FileFinding, Verdict, hunk_words, misfit_words
 
 _KINDS = {LineEnd.LF: "LF", LineEnd.CRLF: "CRLF", LineEnd.MIXED: "some of both"}
@@ -168,7 +168,7 @@ def convert_command(found: Assessment, file: FileFinding) -> str | None:
     if script is None or len(sources) != 1 or len(sources[0].files) != 1:
         return None
     name = sources[0].name
-    return f"sed '{script}' {shlex.quote(name)} > {shlex.quote(_renamed(name, file.explanation.line_ends.file))}"
+    return f"sed '{script}' {shell_word(name)} > {shell_word(_renamed(name, file.explanation.line_ends.file))}"
 
 
 def _renamed(name: str, ends: LineEnd) -> str:

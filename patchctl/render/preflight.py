@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from patchctl.build import BuildChange
 from patchctl.commands.forecast import STUCK, Forecast, Protection, worst_fix
 from patchctl.evidence import FixStatus
-from patchctl.render.console import sentence
+from patchctl.render.console import print_blank, print_line, print_verbatim
 from patchctl.render.departures import step_records
 from patchctl.render.diffs import edits_as_diff
-from patchctl.render.escape import visible
 from patchctl.render.forecasts import about, closing_words, fixes_word, swap_words
 from patchctl.render.misfits import diff_name
 from patchctl.verdict import Assessment
@@ -117,34 +116,34 @@ def print_prospects(console: Console, prospects: Sequence[Prospect]) -> None:
         if found.target is None:
             continue
         _print_table(console, found)
-        _print(console, _sum(found), style="bold red" if found.ids(Protection.LOST) else "bold")
+        print_line(console, _sum(found), style="bold red" if found.ids(Protection.LOST) else "bold")
         stuck = list(problems_of(found))
         if stuck and not found.detailed:
-            _print(console, "where and why a patch does not fit, line by line: the same command with -v")
+            print_line(console, "where and why a patch does not fit, line by line: the same command with -v")
         if found.steps:
-            console.print()
+            print_blank(console)
             first = ", once what is lost is ported, held or reverted" if found.ids(Protection.LOST) else ""
-            _print(console, f"commands, in this order{first}:", style="bold")
+            print_line(console, f"commands, in this order{first}:", style="bold")
         for command in found.steps:
-            _copied(console, f"  {command}")
+            print_verbatim(console, f"  {command}")
         for words in closing_words(found):
-            _print(console, words)
-        console.print()
+            print_line(console, words)
+        print_blank(console)
         for there in stuck if found.detailed else ():
-            _print(console, f"{there.id} there:", style="bold")
+            print_line(console, f"{there.id} there:", style="bold")
             print_explanation(console, there)
             _print_rest(console, found, there.id)
     for words in comparison(prospects):
-        _print(console, words, style="bold")
+        print_line(console, words, style="bold")
 
 
 def _print_rest(console: Console, found: Prospect, id_: str) -> None:
     """What a diff that is cut again would be, as it can be copied into a file."""
     for name, line in rest_lines(found, id_):
         if name is not None:
-            _print(console, f"the rest of {name}, as a diff for that build:", style="bold")
-        _copied(console, line)
-    console.print()
+            print_line(console, f"the rest of {name}, as a diff for that build:", style="bold")
+        print_verbatim(console, line)
+    print_blank(console)
 
 
 def rest_lines(found: Prospect, id_: str) -> Iterator[tuple[str | None, str]]:
@@ -161,25 +160,25 @@ def rest_lines(found: Prospect, id_: str) -> Iterator[tuple[str | None, str]]:
 def _print_head(console: Console, found: Prospect) -> None:
     """What happens to the distributions, and the candidate's path: whole, since it is copied."""
     if found.target is None:
-        _print(console, "no answer: the error says why", style="bold red")
+        print_line(console, "no answer: the error says why", style="bold red")
     for swap in found.swaps:
-        _print(console, swap_words(swap), style=_SWAPS.get(swap.change or BuildChange.UPGRADE, "bold"))
-    _copied(console, found.path)
+        print_line(console, swap_words(swap), style=_SWAPS.get(swap.change or BuildChange.UPGRADE, "bold"))
+    print_verbatim(console, found.path)
     for note in found.notes:
-        _print(console, note, style="yellow")
-    console.print()
+        print_line(console, note, style="yellow")
+    print_blank(console)
 
 
 def _print_table(console: Console, found: Prospect) -> None:
     if not found.forecasts:
         return
-    _print(console, _row("", "ENTRY", "PATCH", "FIXES"), style="dim")
+    print_line(console, _row("", "ENTRY", "PATCH", "FIXES"), style="dim")
     for one in found.forecasts:
         word, style = _FIRST[one.protection]
-        _print(console, _row(word, one.id, one.fate.value, fixes_word(one)), style=_style(one, style))
+        print_line(console, _row(word, one.id, one.fate.value, fixes_word(one)), style=_style(one, style))
         for words in about(one):
-            _print(console, words, indent=_INDENT)
-    console.print()
+            print_line(console, words, indent=_INDENT)
+    print_blank(console)
 
 
 def _row(*cells: str) -> str:
@@ -201,18 +200,3 @@ def _sum(found: Prospect) -> str:
         return "no entry is applied or wanted, here or there"
     words = outcome_words(found)
     return f"this {words}" if words.startswith("does") else f"this upgrade {words}"
-
-
-def _print(console: Console, text: str, *, style: str = "", indent: int = 0) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    body = Text(sentence(console, text), style=style, overflow="fold")
-    console.print(Padding(body, (0, 0, 0, indent)) if indent else body)
-
-
-def _copied(console: Console, text: str) -> None:
-    """What somebody will copy: the terminal breaks it where it must, no line end is put into it."""
-    from rich.text import Text
-
-    console.print(Text(visible(text)), soft_wrap=True)

@@ -10,6 +10,9 @@ from patchctl.render.escape import visible
 from patchctl.render.spoken import with_options
 
 _MANY = 8
+_COMMANDS = ("hint: sudo ", "hint: chown ", "hint: chmod ", "hint: mv ")
+"""How hints begin that are a command and nothing else."""
+
 _COLOURS = {"error": "31", "warning": "33"}
 
 
@@ -32,10 +35,12 @@ def problem_text(
     """
     where = problem_place(problem)
     text = f"{label}: {visible(where + ': ' if where else '')}{visible(with_options(problem.message, given))}"
-    if problem.hint:
-        text += f"\n\nhint: {visible(with_options(problem.hint, given))}"
+    hint = f"hint: {visible(with_options(problem.hint, given))}" if problem.hint else ""
     if width is not None:
         text = wrapped(text, width)
+        # A command that is broken into lines is several commands once it is pasted.
+        hint = hint if hint.startswith(_COMMANDS) else wrapped(hint, width)
+    text += f"\n\n{hint}" if hint else ""
     return f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m{text.removeprefix(label + ':')}" if colour else text
 
 

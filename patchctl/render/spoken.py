@@ -7,9 +7,10 @@ in behind the verb, here and nowhere else, so that no sentence can forget them. 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from patchctl.model.shell import shell_line
 
 _READING = ("status", "check", "list", "show", "verify", "doctor", "history", "ps", "lint", "preflight")
 _TELLING = ("lock", "report", "hits", "advise")
@@ -28,6 +29,8 @@ _VERBATIM = frozenset({"step", "diff", "change", "line", "why", "how", "removal"
 def with_options(text: str, given: Sequence[str]) -> str:
     """Return a sentence whose commands carry the options.
 
+    What is put in is quoted so that nothing in it is obeyed by a terminal, wherever it is put in.
+
     Args:
         text: what is said, on one line.
         given: words as :func:`patchctl.commands.given.given_options` returns them: option, value, and so on. An option
@@ -43,7 +46,7 @@ def _said(found: re.Match[str], pairs: Sequence[tuple[str, str]]) -> str:
     verb, rest = found[1], found["rest"]
     words = frozenset(rest.split())
     there = words | (_ENVIRONMENT if words & _ENVIRONMENT or verb in _WITHOUT_ENVIRONMENT else frozenset())
-    said = shlex.join(word for pair in pairs if pair[0] not in there for word in pair)
+    said = shell_line(word for pair in pairs if pair[0] not in there for word in pair)
     return f"patchctl {verb}{' ' * bool(said)}{said}{rest}"
 
 

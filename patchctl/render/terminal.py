@@ -1,7 +1,6 @@
 """What a person reads: the environment on the first line, then one block an entry, what is due first in it.
 
-Colour only underlines what the words say. Rich wraps to the width it is given; its markup is never used, since every
-text here may come from a registry.
+Colour only underlines what the words say. Text is escaped where it is printed, in ``console``.
 """
 
 from __future__ import annotations
@@ -11,10 +10,19 @@ from typing import TYPE_CHECKING
 
 from patchctl.commands import Change, Report
 from patchctl.model import FileEdit, Target
-from patchctl.render.console import INDENT, new_console, print_diff, print_field, print_line, printed
+from patchctl.render.console import (
+    INDENT,
+    new_console,
+    print_blank,
+    print_diff,
+    print_field,
+    print_head,
+    print_line,
+    print_verbatim,
+    printed,
+)
 from patchctl.render.diffs import edits_as_diff
 from patchctl.render.document import concerns
-from patchctl.render.escape import visible
 from patchctl.render.problems import environment_text
 from patchctl.render.words import (
     FIX_WORDS,
@@ -49,7 +57,7 @@ def as_terminal(report: Report, *, colour: bool, width: int) -> str:
 def diff_for_terminal(edits: Iterable[FileEdit], *, colour: bool) -> str:
     """Return the planned edits as a unified diff for a terminal: coloured, escaped, never wrapped."""
     console = new_console(colour=colour, width=1 << 16)
-    console.print()
+    print_blank(console)
     print_diff(console, edits_as_diff(edits))
     return printed(console)
 
@@ -75,7 +83,7 @@ def _print_all(console: Console, report: Report) -> None:
             detailed = report.command == "status" and found.id in report.named
             _print_entry(console, found, brief=_is_aside(found, report), detailed=detailed)
     if report.assessments and all(_is_aside(found, report) for found in report.assessments):
-        console.print()
+        print_blank(console)
     if report.change is not None:
         _print_change(console, report.change)
     _print_last(console, report)
@@ -85,11 +93,9 @@ def _print_last(console: Console, report: Report) -> None:
     for note in (*report.notes, *restart_advice(report), *summary(report)):
         print_line(console, note, style="bold")
     if report.steps:
-        from rich.text import Text
-
         print_line(console, "next, in this order:", style="bold")
         for step in report.steps:
-            console.print(Text(" " * INDENT + visible(step)), soft_wrap=True)  # to be copied: one line each
+            print_verbatim(console, " " * INDENT + step)
 
 
 def _examined(report: Report) -> Iterator[tuple[str, str, int]]:
@@ -142,12 +148,12 @@ def _print_audit(console: Console, report: Report) -> None:
     for text, style, level in lines:
         print_line(console, text, style=style, indent=INDENT * level)
     if lines:
-        console.print()
+        print_blank(console)
 
 
 def _print_environment(console: Console, target: Target) -> None:
     print_line(console, environment_text(target), style="bold")
-    console.print()
+    print_blank(console)
 
 
 def _is_aside(found: Assessment, report: Report) -> bool:
@@ -156,18 +162,13 @@ def _is_aside(found: Assessment, report: Report) -> bool:
 
 
 def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: bool) -> None:
-    from rich.text import Text
-
     state = found.verdict.value if found.verdict is not None else "advice only"
-    head = Text(overflow="fold")
     word, style = _first_word(found)
-    head.append(f"{word:<8}", style=style)
-    head.append(visible(found.id), style="bold")
+    head = (f"{word:<8}", style), (found.id, "bold")
     if brief:
-        head.append(visible(f"  {_brief_state(found, state)}"))
-        console.print(head)
+        print_head(console, *head, (f"  {_brief_state(found, state)}", ""))
         return
-    console.print(head)
+    print_head(console, *head)
     known = found.case.patch or found.case.receipt
     if known is not None:
         print_line(console, known.title, indent=INDENT)
@@ -176,7 +177,7 @@ def _print_entry(console: Console, found: Assessment, *, brief: bool, detailed: 
     detailed = detailed and not fixed
     print_field(console, "state", "fixed upstream" if fixed else f"{state}, {found.need.value}")
     _print_facts(console, found, detailed=detailed)
-    console.print()
+    print_blank(console)
     if detailed:
         from patchctl.render.explain import print_explanation
 

@@ -107,9 +107,9 @@ def fix_groups(fixes: tuple[FixFinding, ...]) -> tuple[tuple[str, tuple[str, ...
 
 def avoidance(avoid: Avoid) -> str:
     """The variables and flags to launch with, quoted for a shell, and those to leave out; empty without any."""
-    from shlex import quote  # late: only where an avoidance is shown
+    from patchctl.model.shell import shell_word  # late: only where an avoidance is shown
 
-    words = [*(f"{key}={quote(value)}" for key, value in avoid.env.items()), *map(quote, avoid.args)]
+    words = [*(f"{key}={shell_word(value)}" for key, value in avoid.env.items()), *map(shell_word, avoid.args)]
     return " ".join(words + [f"(without {' '.join(avoid.remove_args)})"] * bool(avoid.remove_args))
 
 

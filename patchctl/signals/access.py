@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from patchctl.signals.headers import json_record, without_colours
+from patchctl.signals.headers import without_colours
+from patchctl.signals.records import json_record
 
 MARK = b"POST /"
 """Stands in every access line that counts, once, also where JSON escapes the quotation mark or colours follow it."""

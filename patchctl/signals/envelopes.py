@@ -7,12 +7,12 @@ read in ``journal``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 
 from patchctl.signals.civil import stamp_with_zone, stamp_without_year
+from patchctl.signals.records import json_record
 from patchctl.signals.values import Line, Stamp
 
 _DATE = rb"(\d{4})-(\d\d)-(\d\d)"
@@ -33,6 +33,8 @@ _MONTHS: Mapping[bytes, int] = {
 }
 _DIGITS_OF_FRACTION = 1_000_000
 _MOST_LOOKED_AT = 20
+_LONGEST_TIME = 17
+"""Digits of microseconds since 1970: to the year 5138."""
 
 
 class Envelope(Enum):
@@ -84,7 +86,7 @@ def _iso(groups: tuple[bytes, ...]) -> Stamp | None:
 def _docker_json(raw: bytes, _: int) -> Line | None:
     if not raw.startswith(b'{"log":'):
         return None
-    record = _record(raw)
+    record = json_record(raw)
     text = record.get("log")
     if not isinstance(text, str):
         return None
@@ -100,7 +102,7 @@ def _docker_json(raw: bytes, _: int) -> Line | None:
 def _journal_json(raw: bytes, _: int) -> Line | None:
     if not raw.startswith(b"{") or b'"__REALTIME_TIMESTAMP"' not in raw:
         return None
-    return journal_line(_record(raw))
+    return journal_line(json_record(raw))
 
 
 def journal_line(record: Mapping[str, object]) -> Line | None:
@@ -115,14 +117,15 @@ def journal_line(record: Mapping[str, object]) -> Line | None:
     if not isinstance(text, str):
         return None
     micro = record.get("__REALTIME_TIMESTAMP")
-    second = int(micro) // _DIGITS_OF_FRACTION if isinstance(micro, str) and micro.isdecimal() else None
+    known = isinstance(micro, str) and micro.isdecimal() and len(micro) <= _LONGEST_TIME
+    second = int(str(micro)) // _DIGITS_OF_FRACTION if known else None
     unit = record.get("_SYSTEMD_UNIT") or record.get("CONTAINER_NAME") or record.get("SYSLOG_IDENTIFIER")
     pid = record.get("_PID")
     name = unit if isinstance(unit, str) else None
     return Line(
         text=_encoded(text),
         stamp=Stamp(second=second, utc=True) if second is not None else None,
-        stream=f"{name} {pid}".encode("utf-8", "surrogateescape"),
+        stream=_encoded(f"{name} {pid}"),
         name=name,
         pid=pid if isinstance(pid, str) else None,
     )
@@ -133,14 +136,6 @@ def _from_numbers(values: list[object]) -> str | None:
         return bytes(value for value in values if isinstance(value, int)).decode("utf-8", "surrogateescape")
     except ValueError:
         return None
-
-
-def _record(raw: bytes) -> Mapping[str, object]:
-    try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _encoded(text: str) -> bytes:

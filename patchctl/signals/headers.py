@@ -15,11 +15,10 @@ A message of several lines is written with the whole prefix before each of them,
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 
 from patchctl.signals.civil import stamp_with_zone, stamp_without_year
+from patchctl.signals.records import json_record
 from patchctl.signals.values import Header, Stamp
 
 _TAG = rb"\(([A-Za-z][\w.:-]{0,80}) pid=(\d{1,10})(?:,[^()\n]{0,100})?\) "
@@ -112,12 +111,3 @@ def _from_json(text: bytes) -> Header | None:
         pid=str(pid) if isinstance(pid, int) else None,
         when=found.groups() if found is not None else None,
     )
-
-
-def json_record(text: bytes) -> Mapping[str, object]:
-    """Return a line of JSON as it is; empty where it is none, or no object."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -14,12 +14,11 @@ from patchctl.signals.envelopes import Envelope, recognise, unwrap
 from patchctl.signals.headers import HeaderForm, stamp_of
 from patchctl.signals.journal import JournalReader
 from patchctl.signals.judging import Judge, Past, Search
+from patchctl.signals.records import LONGEST_LINE
 from patchctl.signals.tally import Hit, Tally
 from patchctl.signals.values import Header, Line, Stamp, Watch
 
 CONTEXT = 1 << 16
-LONGEST_LINE = 1 << 18
-"""Bytes of a line that are read; what is behind them is skipped."""
 _ENOUGH_TO_RECOGNISE = 1 << 13
 _PORT_MARK = b"Starting vLLM "
 _PORT_PATTERN = r"Starting vLLM (?:API )?server(?: \d+)? on \w+://.*?:(?P<port>\d{1,5})(?:\D|$)"

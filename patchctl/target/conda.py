@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 
 from patchctl.disk import open_root, read_below
+from patchctl.documents import DocumentError, read_json
 
 _LARGEST = 64 << 20
 _DEPTH = 3  # prefix/lib/python3.10/site-packages
@@ -57,13 +58,12 @@ def _documents(root_fd: int) -> Iterator[bytes]:
 
 def _rows(data: bytes, below: str) -> dict[str, str | None]:
     """Return the rows below the site; one that is damaged has no hash, and a damaged document no rows."""
-    import json
-
     try:
-        document = json.loads(data)
-        listed = document["paths_data"]["paths"]
-    except (ValueError, RecursionError, LookupError, TypeError):
+        document = read_json(data, limit=_LARGEST)
+    except DocumentError:
         return {}
+    about = document.get("paths_data") if isinstance(document, dict) else None
+    listed = about.get("paths") if isinstance(about, dict) else None
     rows: dict[str, str | None] = {}
     for row in listed if isinstance(listed, list) else ():
         path = row.get("_path") if isinstance(row, dict) else None

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from patchctl.disk import Root, Roots, opened_roots, read_below, read_linked
+from patchctl.documents import DocumentError, read_json
 from patchctl.errors import TargetError
+from patchctl.model.paths import place_problem
 from patchctl.model.target import Distribution, row_sha256
 from patchctl.target.holdings import Holding, normal_name, read_info
 from patchctl.target.reading import open_site, read_metadata
@@ -148,7 +150,9 @@ def _source_build(
     if record is None or usual in record:
         path = usual
     else:
-        tops = [row for row in record if row.endswith("/_version.py") and row.count("/") == 1 and ".." not in row]
+        tops = [
+            row for row in record if row.endswith("/_version.py") and row.count("/") == 1 and place_problem(row) is None
+        ]
         if len(tops) != 1:
             return None
         path = tops[0]
@@ -195,11 +199,11 @@ def _redirects(entry: str, name: str) -> bool:
 
 
 def _says_editable(direct_url: bytes | None) -> bool:
-    import json  # late: most installs come from an index and have no direct_url.json
-
+    if direct_url is None:
+        return False  # most installs come from an index
     try:
-        stated = json.loads(direct_url or b"{}")
-    except (ValueError, RecursionError):
+        stated = read_json(direct_url, limit=_SMALL)
+    except DocumentError:
         return False
     info = stated.get("dir_info") if isinstance(stated, dict) else None
     return isinstance(info, dict) and info.get("editable") is True

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from patchctl.disk import file_system_of, mount_points, open_parent, open_root
+from patchctl.disk import file_system_of, look_below, mount_points, open_parent, open_root, walk_below
 
 _OTHERS_READ = 0o004
 _OTHERS_ENTER = 0o005
@@ -112,7 +112,7 @@ def closed_to_others(site: str, directory: str) -> tuple[str, ...]:
 def _modes(root_fd: int, directory: str) -> Iterator[tuple[str, int]]:
     try:
         yield directory, os.stat(directory, dir_fd=root_fd, follow_symlinks=False).st_mode
-        for inside, names, files, fd in os.fwalk(directory, dir_fd=root_fd, follow_symlinks=False):
+        for inside, names, files, fd in walk_below(root_fd, directory):
             for name in (*names, *files):
                 yield f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
     except OSError:
@@ -121,10 +121,8 @@ def _modes(root_fd: int, directory: str) -> Iterator[tuple[str, int]]:
 
 def owner_of(site: str, path: str) -> int | None:
     """Return the uid of what is at ``path`` below ``site``; None: nothing is there, or it may not be seen."""
-    try:
-        return os.stat(f"{site}/{path}", follow_symlinks=False).st_uid
-    except OSError:
-        return None
+    found = look_below(site, path)
+    return None if found is None else found.st_uid
 
 
 def umask() -> int | None:

@@ -6,12 +6,13 @@ METADATA is read for Name and Version alone, by hand: the email package would co
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection
 from typing import NamedTuple
 
 from patchctl.errors import Problem, TargetError
 from patchctl.model.target import row_sha256
-from patchctl.target.reading import open_site, read_metadata
+from patchctl.target.reading import is_strange_to_root, open_site, read_metadata
 from patchctl.target.record import parse_record
 
 _ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
@@ -53,7 +54,7 @@ def find_holdings(
     """
     root_fd = open_site(site)
     try:
-        found = [_read_holding(root_fd, site, entry, names) for entry in _candidates(root_fd, names, endings)]
+        found = [_read_holding(root_fd, entry, names) for entry in _candidates(root_fd, names, endings)]
     finally:
         os.close(root_fd)
     return tuple(holding for holding in found if holding is not None)
@@ -88,9 +89,9 @@ def _candidates(root_fd: int, names: Collection[str] | None, endings: tuple[str,
     return sorted(found)
 
 
-def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str] | None) -> Holding | None:
+def _read_holding(root_fd: int, entry: str, names: Collection[str] | None) -> Holding | None:
     try:
-        name, version = _headers(root_fd, site, entry, names)
+        name, version = _headers(root_fd, entry, names)
     except TargetError as error:
         # By the spelling it may be another distribution whose name begins alike: that one is nobody's business.
         spelt, _, rest = entry.rpartition(".")[0].partition("-")
@@ -102,7 +103,7 @@ def _read_holding(root_fd: int, site: str, entry: str, names: Collection[str] | 
     return Holding(name=normal_name(name), build=version, info=entry)
 
 
-def _headers(root_fd: int, site: str, entry: str, names: Collection[str] | None) -> tuple[str | None, str | None]:
+def _headers(root_fd: int, entry: str, names: Collection[str] | None) -> tuple[str | None, str | None]:
     if entry.endswith(".egg"):
         # A zip archive or a directory, called name-version-pyX.Y.egg.
         name, _, rest = entry.removesuffix(".egg").partition("-")
@@ -111,9 +112,16 @@ def _headers(root_fd: int, site: str, entry: str, names: Collection[str] | None)
         return _linked_headers(root_fd, entry, names)
     if entry.endswith(".egg-info"):
         # Debian and conda have directories, distutils wrote plain files.
-        path = f"{entry}/PKG-INFO" if os.path.isdir(f"{site}/{entry}") else entry
+        path = f"{entry}/PKG-INFO" if _is_directory(root_fd, entry) else entry
         return parse_headers(read_metadata(root_fd, path) or b"")
     return parse_headers(read_info(root_fd, entry, "METADATA") or b"")
+
+
+def _is_directory(root_fd: int, entry: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(entry, dir_fd=root_fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def read_info(root_fd: int, info: str, name: str) -> bytes | None:
@@ -140,7 +148,7 @@ def _linked_headers(root_fd: int, entry: str, names: Collection[str] | None) -> 
     """Return Name and Version of a ``setup.py develop`` install: the link's first line names the source tree."""
     line = (read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip()
     tree = os.fsdecode(line)
-    if not os.path.isabs(tree) or not os.path.isdir(tree):
+    if not os.path.isabs(tree) or is_strange_to_root(root_fd, tree) or not os.path.isdir(tree):
         return None, None
     # Only egg-info: a tree whose egg-link leads to itself must not be followed for ever.
     found = find_holdings(tree, names, endings=(".egg-info",))

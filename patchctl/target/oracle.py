@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from patchctl.disk import open_root, read_below
+from patchctl.documents import DocumentError, read_json
 from patchctl.errors import TargetError
 from patchctl.model.listing import Listed
+from patchctl.model.paths import place_problem
 from patchctl.model.target import Distribution
 from patchctl.target.reading import open_site, read_metadata, why_unreadable
 from patchctl.target.record import parse_rows
@@ -62,14 +64,13 @@ def spot_of(site: str, prefix: str | None, path: str) -> Spot | None:
         prefix: of its environment, absolute; None: it has none.
         path: as the row has it.
     """
-    if not path or "\0" in path:
-        return None
-    if not path.startswith("/") and not {"", ".", ".."} & set(path.split("/")):
+    if place_problem(path) is None:
         return Spot(in_site=True, path=path)
     whole = os.path.normpath(os.path.join(site, path))
     for root, in_site in ((site, True), (prefix, False)):
-        if root is not None and whole.startswith(f"{root}/"):
-            return Spot(in_site=in_site, path=whole[len(root) + 1 :])
+        if path and root is not None and whole.startswith(f"{root}/"):
+            below = whole[len(root) + 1 :]
+            return Spot(in_site=in_site, path=below) if place_problem(below) is None else None
     return None
 
 
@@ -162,11 +163,9 @@ def _likely(names: Iterable[str], distribution: Distribution, *, only: bool) -> 
 
 def _conda_rows(data: bytes) -> list[Listed]:
     """``paths_data`` of a conda package record (conda's ``PrefixRecord``, written since 4.4)."""
-    import json  # late: few environments are conda's
-
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
+        record = read_json(data, limit=_RECORD_LIMIT)
+    except DocumentError:
         return []
     data_of_paths = record.get("paths_data") if isinstance(record, dict) else None
     paths = data_of_paths.get("paths") if isinstance(data_of_paths, dict) else None
@@ -176,11 +175,11 @@ def _conda_rows(data: bytes) -> list[Listed]:
 def _conda_row(item: object) -> Listed | None:
     if not isinstance(item, dict) or not isinstance(item.get("_path"), str):
         return None
-    if item.get("path_type") not in {None, "hardlink", "softlink"}:
+    if item.get("path_type") not in (None, "hardlink", "softlink"):  # it may be anything, also a list
         return None  # byte code that conda compiled, and the like
     written = item.get("sha256_in_prefix")
     digest = written if isinstance(written, str) else item.get("sha256")
-    size = item.get("size_in_bytes") if written in {None, item.get("sha256")} else None
+    size = item.get("size_in_bytes") if written is None or written == item.get("sha256") else None
     if not isinstance(digest, str) or item.get("path_type") == "softlink":
         return Listed(path=item["_path"])
     return Listed(

@@ -97,6 +97,20 @@ def why_unreadable(error: OSError) -> str:
     return f"cannot be read: {os.strerror(error.errno) if error.errno else error}"
 
 
+def is_strange_to_root(site: str | int, tree: str) -> bool:
+    """Return whether a site leads root to what its owner might not read himself.
+
+    Args:
+        site: its absolute path, or a descriptor of it.
+        tree: absolute path that something in the site names.
+    """
+    owner = os.stat(site).st_uid if os.geteuid() == 0 else 0
+    try:
+        return owner != 0 and os.stat(tree, follow_symlinks=False).st_uid != owner
+    except OSError:
+        return False  # nothing is there, which is said elsewhere
+
+
 def is_link(error: OSError) -> bool:
     """Return whether the file itself, not a directory on its way, is a symbolic link."""
     return isinstance(error, NotRegularError) and error.errno == errno.ELOOP and error.strerror == "is a symbolic link"

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from patchctl.disk import look_below
 from patchctl.errors import Problem, TargetError
-from patchctl.target.reading import read_metadata
+from patchctl.target.reading import is_strange_to_root, read_metadata
 
 _SMALL = 1 << 20
 _HINT = "install it as a wheel (pip install . without -e), then run patchctl again"
@@ -64,10 +65,11 @@ def _of_finder(source: bytes) -> dict[str, str]:
     """Read MAPPING (top-level name -> path) of setuptools' finder module; its code is parsed, never run."""
     import ast
 
+    from patchctl.evidence.source import Source, parse_python
+
     found: dict[str, object] = {}
     try:
-        body = ast.parse(source).body
-        for node in body:
+        for node in parse_python(Source(source).text).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             value = getattr(node, "value", None)
             if isinstance(target, ast.Name) and target.id in {"MAPPING", "NAMESPACES"} and value is not None:
@@ -84,7 +86,7 @@ def _of_finder(source: bytes) -> dict[str, str]:
 
 def _graft_of(name: str, path: str) -> tuple[str, str]:
     directory, _, last = path.rpartition("/")
-    if last != name:
+    if last != name or not name.isidentifier():
         raise _UnsupportedError(f"{name} is mapped to {path}, a directory of another name")
     if os.path.isdir(path):
         return name, directory
@@ -123,9 +125,11 @@ def _of_directories(directories: list[str], tops: Iterable[str]) -> dict[str, st
 
 def _refuse_unsafe(site: str, grafts: Mapping[str, str]) -> None:
     for top, directory in grafts.items():
+        if is_strange_to_root(site, f"{directory}/{top}"):
+            raise _UnsupportedError(f"{directory}/{top} is not of the site's owner, whom root does not follow there")
         if "/__editable__." in f"{directory}/":
             raise _UnsupportedError(f"{directory} is a tree of links that setuptools' strict mode made")
         if not os.path.isabs(directory) or os.path.islink(f"{directory}/{top}"):
             raise _UnsupportedError(f"{directory}/{top} is a link")
-        if os.path.lexists(f"{site}/{top}"):
+        if look_below(site, top) is not None:
             raise _UnsupportedError(f"{top} is in the site as well, and that one comes first")

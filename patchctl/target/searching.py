@@ -10,7 +10,8 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from patchctl.disk import Roots, link_text, open_parent, read_linked
+from patchctl.disk import Roots, link_text, open_parent, read_linked, walk_below
+from patchctl.model.paths import place_problem
 from patchctl.model.target import Distribution, Target, listed_sha256
 from patchctl.target.holdings import read_info
 from patchctl.target.reading import open_site, open_target
@@ -109,7 +110,7 @@ def _walk(root_fd: int, top: str) -> Iterator[str]:
         yield top
         return
     try:
-        for directory, _, files, _ in os.fwalk(top, dir_fd=root_fd, follow_symlinks=False):
+        for directory, _, files, _ in walk_below(root_fd, top):
             if not directory.endswith("/__pycache__"):
                 yield from (f"{directory}/{name}" for name in files)
     except OSError:
@@ -189,7 +190,7 @@ def _read_link(roots: Roots, distribution: Distribution, path: str) -> bytes:
 
 def is_listed_below(path: str) -> bool:
     """Return whether a path of RECORD is a file of the site that the distribution brings, not metadata."""
-    return not path.startswith("/") and ".." not in path.split("/") and not is_metadata(path)
+    return place_problem(path) is None and not is_metadata(path)
 
 
 def _is_directory(root_fd: int, name: str) -> bool:

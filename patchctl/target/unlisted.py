@@ -9,10 +9,11 @@ another distribution of the site lists.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Collection, Iterable, Iterator
 
+from patchctl.disk import walk_below
 from patchctl.errors import TargetError
+from patchctl.model.paths import place_problem
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import is_metadata, parse_record
 
@@ -48,7 +49,7 @@ def package_directories(listed: Iterable[str]) -> tuple[str, ...]:
 
 
 def _may_be_own(path: str) -> bool:
-    inside = "/" in path and not path.startswith(("../", "/", "bin/")) and "/../" not in path
+    inside = "/" in path and not path.startswith("bin/") and place_problem(path) is None
     return inside and not is_metadata(path) and "/__pycache__/" not in f"/{path}"
 
 
@@ -59,25 +60,15 @@ def _parents(directory: str) -> Iterator[str]:
 
 def _unknown(root_fd: int, top: str, known: Collection[str]) -> Iterator[str]:
     try:
-        walk = os.fwalk(top, dir_fd=root_fd, follow_symlinks=False)
-        for directory, names, files, fd in walk:
-            links = [name for name in names if _is_link(fd, name)]
+        for directory, names, files, _ in walk_below(root_fd, top):
             names[:] = [name for name in names if name != "__pycache__" and not name.startswith("~")]
             beside = set(files)
-            for name in (*files, *links):
+            for name in files:
                 path = f"{directory}/{name}"
                 if path not in known and not _is_made_on_the_spot(name, beside):
                     yield path
     except OSError:
         return  # what may not be entered is said by the files that are listed there
-
-
-def _is_link(fd: int, name: str) -> bool:
-    """``fwalk`` counts a link to a directory among the directories, and does not enter it."""
-    try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except OSError:
-        return False
 
 
 def _is_made_on_the_spot(name: str, beside: Collection[str]) -> bool:

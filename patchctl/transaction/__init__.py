@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from patchctl.transaction.holder import LockState, lock_state
     from patchctl.transaction.litter import find_litter
     from patchctl.transaction.names import new_transaction_id
-    from patchctl.transaction.opening import refuse_untrusted
     from patchctl.transaction.preflight import missing_directories
     from patchctl.transaction.run import Commit
     from patchctl.transaction.settle import Recovery
     from patchctl.transaction.signals import Interruption, held_signals
     from patchctl.transaction.site import LockedSite, locked, recover
+    from patchctl.transaction.trust import refuse_untrusted
     from patchctl.transaction.unnamed import Dropped, find_unnamed
 
 __all__ = [
@@ -58,7 +58,7 @@ _HOMES = {
     "missing_directories": "preflight",
     "new_transaction_id": "names",
     "recover": "site",
-    "refuse_untrusted": "opening",
+    "refuse_untrusted": "trust",
 }
 
 

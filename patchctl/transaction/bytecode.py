@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patchctl.disk import Root, open_parent, open_root
+from patchctl.disk import Root, on_one_mount, open_parent, open_root
 from patchctl.transaction.files import names_in, open_directory, parent_of, remove, sync
 
 SUFFIX = ".py"
@@ -134,7 +134,7 @@ def _cache(parent: int, path: str, notes: list[str]) -> Iterator[int | None]:
         yield None
         return
     try:
-        if os.fstat(cache).st_dev != os.fstat(parent).st_dev:
+        if not on_one_mount(cache, parent):
             notes.append(f"byte code of {path} was left alone: {CACHE} beside it is another file system")
             yield None
         else:
@@ -204,7 +204,7 @@ def _purge_mirror(
                 notes.append(f"byte code of {path} below {prefix} was left alone: a link is on its way")
                 continue
             try:
-                if os.fstat(mirror).st_dev == os.fstat(top).st_dev:
+                if on_one_mount(mirror, top):
                     _purge_names(mirror, _compiled(mirror, stem), path, stuck, notes, settle)
                 else:
                     notes.append(f"byte code of {path} below {prefix} was left alone: another file system")

@@ -50,7 +50,7 @@ def _compile(site: OpenSite, transaction: str, item: Unchecked) -> str | None:
         return None  # the source is gone: no byte code is right
     data = _byte_code(found[0], f"{site.directory_of(item.path)}/{item.path}", _LEVELS[level])
     if data is None:
-        return "the source does not compile"
+        return "the source does not compile, or is longer than is tried"
     tmp = open_state_directory(site, (TMP, transaction))
     try:
         # Only root can give files away; everyone else made what he removed.
@@ -74,7 +74,12 @@ def _byte_code(source: bytes, path: str, level: int) -> bytes | None:
     import marshal
     import warnings
 
+    from patchctl.evidence.nesting import chains_too_long
+    from patchctl.evidence.source import Source
+
     try:
+        if chains_too_long(Source(source).text):
+            return None  # the compiler of Python 3.10 may end the process
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             code = compile(source, path, "exec", dont_inherit=True, optimize=level)

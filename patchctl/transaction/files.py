@@ -118,6 +118,18 @@ def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
         os.close(fd)
 
 
+def has_capability(parent: int, name: str) -> bool:
+    """Return whether a file has a capability; one that cannot be asked counts as having one."""
+    fd = os.open(name, _LOOK, dir_fd=parent)
+    try:
+        os.getxattr(fd, "security.capability")
+    except OSError as error:
+        return error.errno not in {*_NO_XATTRS, errno.ENODATA}
+    finally:
+        os.close(fd)
+    return True
+
+
 def ensure_directory(
     parent: int, name: str, owner: tuple[int, int] | None, later: Callable[[int], None] | None = None
 ) -> int:

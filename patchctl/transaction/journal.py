@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.disk import NotRegularError, Root, open_root, read_below
+from patchctl.documents import DocumentError, clipped, read_json
 from patchctl.errors import TargetError, TransactionError
 from patchctl.model.files import sha256_hex
 from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, is_sha256, is_transaction_id
@@ -183,12 +184,10 @@ def encode_journal(journal: Journal) -> bytes:
 
 def decode_journal(data: bytes) -> Journal:
     """Return the journal in ``data``; raises TransactionError ``damaged-journal`` or ``newer-journal``."""
-    import json
-
     try:
-        document: object = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise _damaged("it is not readable as JSON") from None
+        document = read_json(data, limit=_SIZE_LIMIT, strict=True)
+    except DocumentError as error:
+        raise _damaged(f"it {error.what}") from None
     number = document.get("format") if isinstance(document, dict) else None
     if type(number) is int and number > FORMAT:
         raise TransactionError(
@@ -230,7 +229,7 @@ def _edit(value: object) -> JournalEdit:
     fields = _object(value, keys, {"link", "new_link"})
     path = fields["path"]
     if not isinstance(path, str) or edit_problem(path) is not None:
-        raise _damaged(f"{path!r} is not a path below the site")
+        raise _damaged(f"{clipped(repr(path))} is not a path below the site")
     before, after = _hash(fields["before"]), _hash(fields["after"])
     mode, new_mode = (_number(fields[key], 0, _PERMISSIONS + 1) for key in ("mode", "new_mode"))
     if before == after and (before is None or new_mode in {None, mode}):
@@ -273,13 +272,13 @@ def _object(value: object, keys: set[str], optional: set[str] | frozenset[str] =
 def _hash(value: object) -> str | None:
     if value is None or (isinstance(value, str) and is_sha256(value)):
         return value
-    raise _damaged(f"{value!r} is not a sha256")
+    raise _damaged(f"{clipped(repr(value))} is not a sha256")
 
 
 def _number(value: object, least: int, below: int) -> int | None:
     if value is None or (type(value) is int and least <= value < below):
         return value
-    raise _damaged(f"{value!r} is out of its range")
+    raise _damaged(f"{clipped(repr(value))} is out of its range")
 
 
 def _parents(value: object, path: str) -> tuple[str, ...]:
@@ -288,7 +287,7 @@ def _parents(value: object, path: str) -> tuple[str, ...]:
         raise _damaged(f"the directories of {path} are none")
     for directory in value:
         if not isinstance(directory, str) or not directory or not path.startswith(f"{directory}/"):
-            raise _damaged(f"{directory!r} is not on the way to {path}")
+            raise _damaged(f"{clipped(repr(directory))} is not on the way to {path}")
     return tuple(value)
 
 

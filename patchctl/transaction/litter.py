@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from patchctl.disk import NotRegularError, open_root
+from patchctl.disk import NotRegularError, open_root, walk_below
 from patchctl.errors import TargetError
 from patchctl.transaction.files import parent_of, remove, sync
 from patchctl.transaction.names import is_temp_name
@@ -44,7 +44,7 @@ def find_litter(site: str, directories: Iterable[str]) -> tuple[str, ...]:
 
 def _litter_below(root: int, directory: str) -> set[str]:
     try:
-        walk = os.fwalk(directory, dir_fd=root, follow_symlinks=False)
+        walk = walk_below(root, directory)
         return {f"{inside}/{name}" for inside, _, files, _ in walk for name in files if is_temp_name(name)}
     except OSError:
         return set()  # not there any more, or closed to us: then nothing of it is ours to remove

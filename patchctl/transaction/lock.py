@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from patchctl.documents import DocumentError, read_json
 from patchctl.errors import BusyError, PatchctlError
 from patchctl.model.layout import STATE_DIR
 from patchctl.transaction.names import LOCK
@@ -82,12 +83,12 @@ def _names(note: dict[str, object]) -> bool:
 def _open(state: int, site: str) -> int:
     try:
         try:
+            # A device is not opened to see that it is one.
+            if not stat.S_ISREG(os.stat(LOCK, dir_fd=state, follow_symlinks=False).st_mode):
+                raise _not_a_file(site)
             fd = os.open(LOCK, _OPEN, dir_fd=state)
         except FileNotFoundError:
-            fd = os.open(LOCK, _OPEN | os.O_CREAT, 0o644, dir_fd=state)
-            os.fchmod(fd, 0o644)
-            if os.geteuid() == 0:
-                os.fchown(fd, -1, os.fstat(state).st_gid)
+            fd = _made(state)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EISDIR, errno.ENXIO}:
             raise _not_a_file(site) from None
@@ -95,6 +96,18 @@ def _open(state: int, site: str) -> int:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise _not_a_file(site)
+    return fd
+
+
+def _made(state: int) -> int:
+    """Make the file, or open what another patchctl made meanwhile: only what we made ourselves is given a mode."""
+    try:
+        fd = os.open(LOCK, _OPEN | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=state)
+    except FileExistsError:
+        return os.open(LOCK, _OPEN, dir_fd=state)
+    os.fchmod(fd, 0o644)
+    if os.geteuid() == 0:
+        os.fchown(fd, -1, os.fstat(state).st_gid)
     return fd
 
 
@@ -137,11 +150,9 @@ def _read_note(fd: int) -> dict[str, object]:
 
 def decode_note(data: bytes) -> dict[str, object]:
     """Return what a lock file says of its holder; empty: nothing, or nothing that makes sense."""
-    import json
-
     try:
-        note = json.loads(data)
-    except (ValueError, RecursionError):
+        note = read_json(data, limit=NOTE_LIMIT, strict=True)
+    except DocumentError:
         return {}
     return note if isinstance(note, dict) else {}
 

@@ -6,7 +6,6 @@ The lock is in ``lock``; what is written below the site is decided elsewhere.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
@@ -27,7 +26,8 @@ from patchctl.transaction.files import (
     sync,
     write_new,
 )
-from patchctl.transaction.names import CONTENT, FORMAT, NEW, TMP, is_tmp_name
+from patchctl.transaction.names import FORMAT, NEW, TMP, is_tmp_name
+from patchctl.transaction.trust import no_directory, refuse_graft, refuse_site, refuse_state
 
 _FORMAT_LIMIT = 64
 
@@ -89,7 +89,7 @@ def opened(
             raise TargetError("no-site", f"{site} is not a directory") from None
         descriptors.callback(os.close, root)
         status = os.fstat(root)
-        _refuse_untrusted(status, site)
+        refuse_site(root, site)
         roots = Roots(site=root, grafts=_open_grafts(descriptors, grafts))
         # Only root can give files away; everyone else owns what he makes.
         owner = (status.st_uid, status.st_gid) if os.geteuid() == 0 else None
@@ -114,12 +114,11 @@ def _open_grafts(descriptors: ExitStack, grafts: Mapping[str, str]) -> dict[str,
         try:
             fd = open_root(directory)
             descriptors.callback(os.close, fd)
-            package = os.stat(top, dir_fd=fd, follow_symlinks=False)
+            os.stat(top, dir_fd=fd, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             message = f"{directory}, where the editable install has {top}, is not there any more"
             raise TargetError("no-source-tree", message, hint="install it again") from None
-        _refuse_untrusted(os.fstat(fd), directory)
-        _refuse_untrusted(package, f"{directory}/{top}")
+        refuse_graft(fd, directory, top)
         opened_grafts[top] = fd
     return opened_grafts
 
@@ -129,18 +128,10 @@ def _open_state(root: int, site: str, owner: tuple[int, int] | None) -> int:
     try:
         state = ensure_directory(root, STATE_DIR, owner)
     except NotRegularError:
-        raise PatchctlError(
-            "untrusted-site", f"{path} is a link or no directory", hint="move it away", path=STATE_DIR
-        ) from None
+        raise no_directory(path) from None
     try:
+        refuse_state(state, path, os.fstat(root).st_uid)
         status = os.fstat(state)
-        _refuse_untrusted(status, path)
-        for name in CONTENT:
-            try:
-                content = os.stat(name, dir_fd=state, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            _refuse_untrusted(content, f"{path}/{name}")
         # What a kill between mkdir and chmod leaves under umask 077: others must be able to read the state.
         if status.st_mode & DIRECTORY_MODE != DIRECTORY_MODE and status.st_uid == os.geteuid():
             os.fchmod(state, DIRECTORY_MODE)
@@ -148,54 +139,6 @@ def _open_state(root: int, site: str, owner: tuple[int, int] | None) -> int:
         os.close(state)
         raise
     return state
-
-
-def refuse_untrusted(site: str, grafts: Mapping[str, str] = MappingProxyType({})) -> None:
-    """As root, refuse a site that another user could have prepared; a look, nothing is opened or made.
-
-    The same goes for the directories outside the site that are to be edited, and for the packages in them.
-
-    A change that would be refused for it is so before it is planned, and a dry run as well.
-
-    Raises:
-        PatchctlError: ``untrusted-site``.
-    """
-    outside = [it for top, directory in grafts.items() for it in (directory, f"{directory}/{top}")]
-    for path in (site, f"{site}/{STATE_DIR}", *outside):
-        try:
-            # The site may be reached through a link that the caller chose; the state directory must be none.
-            status = os.stat(path, follow_symlinks=path == site or path in grafts.values())
-        except OSError:
-            continue
-        _refuse_untrusted(status, path)
-
-
-def _refuse_untrusted(status: os.stat_result, path: str) -> None:
-    """As root, refuse what another user could have forged: root would write it, or run recovery from it."""
-    if os.geteuid() != 0:
-        return
-    if status.st_uid != 0:
-        name = _user_name(status.st_uid)
-        raise PatchctlError(
-            "untrusted-site",
-            f"{path} belongs to {name}, who could make root write anything; nothing was touched",
-            hint=f"sudo -u {name} patchctl ...",
-        )
-    if status.st_mode & stat.S_IWOTH and not stat.S_ISLNK(status.st_mode):
-        raise PatchctlError(
-            "untrusted-site",
-            f"{path} is writable by everybody, who could make root write anything; nothing was touched",
-            hint=f"chmod o-w {path}",
-        )
-
-
-def _user_name(uid: int) -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"'#{uid}'"
 
 
 def _refuse_newer(root: int) -> None:

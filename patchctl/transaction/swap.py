@@ -18,6 +18,7 @@ from patchctl.model.layout import STATE_DIR, object_path
 from patchctl.transaction.files import (
     Looks,
     ensure_directory,
+    has_capability,
     parent_of,
     put_new,
     remove,
@@ -225,25 +226,40 @@ def put_back(site: OpenSite, transaction: str, index: int, edit: JournalEdit) ->
             remove(parent, name)
             return
         undo, copy = undo_path(transaction, index), copy_name(transaction, index)
-        if _is_intact(site.root, undo, edit):
+        owner = _owner_of(parent, name)
+        if _is_intact(site.root, undo, edit, owner):
             with parent_of(site.root, undo) as (source, kept):
                 os.replace(kept, name, src_dir_fd=source, dst_dir_fd=parent)
             return
-        if _is_intact(parent, copy, edit):
+        if _is_intact(parent, copy, edit, owner):
             os.replace(copy, name, src_dir_fd=parent, dst_dir_fd=parent)
             return
         _put_back_from_object(site, parent, name, transaction, index, edit)
 
 
-def _is_intact(root: Root, keep: str, edit: JournalEdit) -> bool:
-    """Whether what was kept is the old link, or has the old bytes and no set-id bits; state is trusted for neither."""
+def _owner_of(parent: int, name: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return status.st_uid, status.st_gid
+
+
+def _is_intact(root: Root, keep: str, edit: JournalEdit, owner: tuple[int, int] | None) -> bool:
+    """Whether what was kept is the old link, or has the old bytes and nothing else that a file of state could bring in.
+
+    That is no set-id bits, no capability, and no other owner than the new file, which was given the old one's.
+    """
     if edit.link is not None:
         return link_text(root, keep) == edit.link
     try:
         found = read_below(root, keep)
     except NotRegularError:
         return False
-    return found is not None and sha256_hex(found[0]) == edit.before and not found[1].st_mode & _SET_ID
+    if found is None or sha256_hex(found[0]) != edit.before or found[1].st_mode & _SET_ID:
+        return False
+    with parent_of(root, keep) as (parent, name):
+        return owner in {None, (found[1].st_uid, found[1].st_gid)} and not has_capability(parent, name)
 
 
 def _put_back_from_object(
@@ -258,11 +274,7 @@ def _put_back_from_object(
             hint=f"put the original of {edit.path} back by hand, then run: patchctl recover",
             path=edit.path,
         )
-    try:
-        live = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        owner: tuple[int, int] | None = (live.st_uid, live.st_gid)
-    except FileNotFoundError:
-        owner = site.owner
+    owner = _owner_of(parent, name) or site.owner
     mode = 0o644 if edit.mode is None else edit.mode
     # A name of its own, for what a kill leaves half-made: the temp file's would say that the target was not replaced,
     # the copy's that this is the original already.

@@ -145,6 +145,7 @@ def point(desk: Desk, target: Path | str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["other bytes", "nowhere", "directory", "fifo", "device", "loop", "shared file"])
+@pytest.mark.attack("links")
 def test_a_link_that_does_not_lead_to_the_listed_bytes_is_neither_shown_nor_patched(tmp_path: Path, kind: str) -> None:
     desk, cache = linked(tmp_path)
     secret = tmp_path / "secret"
@@ -168,6 +169,7 @@ def test_a_link_that_does_not_lead_to_the_listed_bytes_is_neither_shown_nor_patc
     assert tree(desk.site, but=()) == before
 
 
+@pytest.mark.attack("links")
 def test_a_directory_on_the_way_that_is_a_link_stays_refused(tmp_path: Path) -> None:
     desk, cache = linked(tmp_path)
     shutil.rmtree(desk.site / "small")
@@ -179,6 +181,7 @@ def test_a_directory_on_the_way_that_is_a_link_stays_refused(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to own another user's files")
+@pytest.mark.attack("links")
 def test_a_link_to_a_file_of_a_stranger_is_refused(tmp_path: Path) -> None:
     desk, cache = linked(tmp_path)
     os.chown(cache / PATH, 12345, 12345)
@@ -216,6 +219,7 @@ def test_evidence_and_moved_code_are_found_behind_links(tmp_path: Path) -> None:
     assert search_names(target, target.distributions["small"], ["wanted"], []) == {"wanted": (PATH,)}
 
 
+@pytest.mark.attack("forged-state")
 def test_a_forged_ledger_puts_no_link_to_other_bytes(tmp_path: Path) -> None:
     desk, _ = linked(tmp_path)
     before = (desk.site / PATH).readlink()

@@ -1,10 +1,12 @@
 """``hits`` as CSV for spreadsheets: one table, one number a row.
 
-A cell that a spreadsheet would take for a formula gets an apostrophe before it: kinds come out of logs.
+What a spreadsheet would take for a formula gets an apostrophe before it: kinds come out of logs. Some countries part
+cells with semicolons, and a spreadsheet there begins a cell behind each, so that these places are seen to as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from patchctl.commands.hits import Incidence
@@ -13,7 +15,8 @@ from patchctl.render.hits.words import day_text, days_of, hour_text
 from patchctl.signals import EntryCount
 
 _COLUMNS = ("entry", "breakdown", "value", "lines", "hits", "per_thousand_requests")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA = re.compile("(?:^|(?<=;))(?=[\\s\"']*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
+"""Where a cell begins, or might, with a sign that begins a formula; blanks and quotation marks do not hinder it."""
 _NONE = "-"
 
 
@@ -35,7 +38,7 @@ def hits_csv(found: Incidence) -> str:
 def neutral(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula, on one line."""
     shown = visible(cell)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) and shown != _NONE else shown
+    return shown if shown == _NONE else _FORMULA.sub("'", shown)
 
 
 def _rows(count: EntryCount, found: Incidence) -> Iterator[tuple[str, ...]]:

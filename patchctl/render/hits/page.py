@@ -1,6 +1,6 @@
 """``hits`` as one HTML page that opens from a file, offline: inline SVG, no script, nothing that is fetched.
 
-The page's own policy forbids everything but the one style sheet in it. Every text is escaped.
+Every text is escaped; the policy of the page is in ``pages.frame``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from patchctl.render.hits.words import (
     size_text,
     stamp_text,
 )
+from patchctl.render.pages.frame import framed
 from patchctl.signals import EntryCount
 
 _STYLE = """
@@ -42,20 +43,7 @@ _MOST_ROWS = 200
 
 def hits_page(found: Incidence) -> str:
     """Return the page."""
-    import base64
-    import hashlib
-
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>patchctl hits</title>\n<style>{_STYLE}</style>\n</head>\n"
-        "<body>\n<h1>Hits of containment patches</h1>\n"
-        + "".join(f"{line}\n" for line in _body(found))
-        + "</body>\n</html>\n"
-    )
+    return framed("patchctl hits", _STYLE, ("<h1>Hits of containment patches</h1>", *_body(found)))
 
 
 def _body(found: Incidence) -> Iterator[str]:

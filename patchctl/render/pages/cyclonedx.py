@@ -14,7 +14,7 @@ from patchctl.commands.describe import Described, Standing
 from patchctl.errors import PatchctlError
 from patchctl.model import Fix, FixRole
 from patchctl.patch import Kind
-from patchctl.render.escape import visible
+from patchctl.render.escape import printable_json, visible
 from patchctl.render.pages.purl import purl_of
 from patchctl.render.words import one_line
 from patchctl.verdict import Assessment, SourceDiff
@@ -43,15 +43,13 @@ def cyclonedx_document(found: Described) -> str:
             f"--format cyclonedx needs cyclonedx-python-lib, which cannot be imported: {error}",
             hint="install patchctl with its extra: patchctl[sbom]",
         ) from None
-    import json
     from uuid import NAMESPACE_URL, uuid5
 
     bom = _bom(found)
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE)
     content = JsonV1Dot6(bom).output_as_string()
     bom.serial_number = uuid5(NAMESPACE_URL, _NAMESPACE + content)
-    document = json.loads(JsonV1Dot6(bom).output_as_string())
-    return json.dumps(document, indent=2) + "\n"
+    return printable_json(JsonV1Dot6(bom).output_as_string(indent=2)) + "\n"
 
 
 def _bom(found: Described) -> Bom:
@@ -79,11 +77,11 @@ def _component(found: Described, name: str, build: str, carried: tuple[Assessmen
     from packageurl import PackageURL
 
     component = Component(
-        name=name,
+        name=visible(name),
         version=visible(build),
         type=ComponentType.LIBRARY,
         bom_ref=purl_of(name, build),
-        purl=PackageURL(type="pypi", name=name, version=build),
+        purl=PackageURL(type="pypi", name=visible(name), version=visible(build)),
     )
     fingerprint = found.target.distributions[name].fingerprint
     if fingerprint is not None:

@@ -1,8 +1,6 @@
-"""One self-contained page of the environment: it opens offline, fetches nothing and runs nothing.
+"""One self-contained page of the environment. Every text goes through the one escaper.
 
-Its own policy forbids everything but the one style sheet in it, which is named by its hash. Every text goes through the
-one escaper, and the page is ASCII, so that no encoding can change what it says. Entries are in ``entries``, what was
-done and who runs here in ``audit``.
+Entries are in ``entries``, what was done and who runs here in ``audit``, the policy of the page in ``frame``.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from patchctl.model.processes import Age
 from patchctl.render.escape import markup
 from patchctl.render.pages.audit import history_section, process_section
 from patchctl.render.pages.entries import entry_article, standing_tag
+from patchctl.render.pages.frame import framed
 from patchctl.render.pages.style import STYLE
 from patchctl.render.problems import problem_place
 
@@ -25,21 +24,7 @@ _ORDER = (Standing.DUE, Standing.IN, Standing.HELD, Standing.ADVICE, Standing.FI
 
 def html_page(found: Described) -> str:
     """Return the page."""
-    import base64
-    import hashlib
-
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = f"Local patches of {markup(_builds(found))}"
-    body = "".join(f"{line}\n" for line in _body(found))
-    page = (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
-    )
-    return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return framed(f"Local patches of {_builds(found)}", STYLE, ("<main>", *_body(found), "</main>"))
 
 
 def _builds(found: Described) -> str:

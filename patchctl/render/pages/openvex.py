@@ -13,7 +13,7 @@ from patchctl.commands.describe import Described, Standing, standing_of
 from patchctl.evidence import FixStatus
 from patchctl.model import FixRole
 from patchctl.patch import Kind, Patch
-from patchctl.render.escape import visible
+from patchctl.render.escape import json_text, visible
 from patchctl.render.pages.purl import purl_of
 from patchctl.render.words import avoidance, one_line
 from patchctl.verdict import Assessment, Need, Verdict
@@ -57,7 +57,7 @@ def openvex_document(found: Described) -> str | None:
         "statements": [_statement(found, cve, said[cve]) for cve in sorted(said)],
     }
     document["@id"] = uuid5(NAMESPACE_URL, _CONTEXT + json.dumps(document)).urn
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def _judged(entry: Assessment, patch: Patch) -> _Said:

@@ -99,6 +99,6 @@ def _short(text: str) -> str:
 
 
 def _command(found: Described, *words: str) -> str:
-    from shlex import join
+    from patchctl.model.shell import shell_line
 
-    return join(("patchctl", *words, *found.options))
+    return shell_line(("patchctl", *words, *found.options))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from patchctl.patch.document import MAX_DEPTH, KeyPath
+from patchctl.documents.values import TOML_DEPTH, KeyPath
 
 MAX_KEY = 256
 
@@ -35,8 +35,7 @@ class KeyPositions(NamedTuple):
 
     Attributes:
         lines: key path -> 1-based line where it first stands.
-        too_deep: line on which keys or values nest deeper than ``MAX_DEPTH`` or a key is longer than ``MAX_KEY``;
-            None: nowhere.
+        too_deep: line on which keys or values nest too deep or a key is longer than ``MAX_KEY``; None: nowhere.
     """
 
     lines: Mapping[KeyPath, int]
@@ -82,13 +81,14 @@ def key_text(path: KeyPath) -> str:
     return text
 
 
-def locate_keys(text: str) -> KeyPositions:
+def locate_keys(text: str, depth: int = TOML_DEPTH) -> KeyPositions:
     """Find the keys of a TOML document.
 
     Args:
         text: the document; only its part before the first syntax error is looked at.
+        depth: how deep keys or values may nest.
     """
-    scan = _Scan(text.replace("\r\n", "\n"))
+    scan = _Scan(text.replace("\r\n", "\n"), depth)
     with suppress(_StopError):
         scan.document()
     return KeyPositions(lines=scan.lines, too_deep=scan.too_deep)
@@ -101,8 +101,9 @@ class _StopError(Exception):
 class _Scan:
     """The pass: ``at`` is the place in the text, ``lines`` what was found so far."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most: int) -> None:
         self.text = text
+        self.most = most
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
         self.too_deep: int | None = None
@@ -153,7 +154,7 @@ class _Scan:
         while True:
             self._skip(_BLANK)
             parts.append(self._key_part())
-            if len(parts) > MAX_DEPTH or len(parts[-1]) > MAX_KEY:
+            if len(parts) > self.most or len(parts[-1]) > MAX_KEY:
                 self._stop_too_deep()
             self._skip(_BLANK)
             if self._peek() != ".":
@@ -224,7 +225,7 @@ class _Scan:
         raise _StopError
 
     def _note(self, path: KeyPath, line: int) -> KeyPath:
-        if len(path) > MAX_DEPTH:
+        if len(path) > self.most:
             self._stop_too_deep()
         self.lines.setdefault(path, line)
         return path

@@ -1,0 +1,95 @@
+"""Whom a writing command takes its orders from, besides its command line: registry and lock file.
+
+Root installs what a registry and a lock file say, so that whoever may change them installs as root. Fine are files of
+root, and of the user who had root called with sudo: what he says on the command line counts as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from patchctl.commands.given import absolute
+from patchctl.commands.place import Place
+from patchctl.disk import open_root, walk_below
+from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
+from patchctl.errors import UntrustedError
+from patchctl.model.shell import shell_word
+
+_LEFT_OUT = (".", "_")
+"""What begins so in a registry is not read."""
+
+
+def refuse_registry(place: Place) -> None:
+    """As root, refuse a registry that others may change.
+
+    Raises:
+        UntrustedError: ``untrusted-registry``.
+    """
+    if os.geteuid() != 0:
+        return
+    trusted = _callers(place)
+    for folder in place.registries:
+        path = absolute(folder, place.cwd)
+        for doubt in _doubts_in(path, trusted):
+            quoted = shell_word(path)
+            hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}"
+            raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint)
+
+
+def refuse_lock_file(place: Place, path: str) -> None:
+    """As root, refuse a lock file that others may change.
+
+    Raises:
+        UntrustedError: ``untrusted-lock-file``.
+    """
+    if os.geteuid() != 0:
+        return
+    trusted = _callers(place)
+    whole = absolute(path, place.cwd)
+    try:
+        doubt = doubt_about(Path(whole).stat(), whole, trusted, place=whole, group=False)
+    except OSError:
+        return  # whoever reads it will say so
+    if doubt is not None:
+        quoted = shell_word(whole)
+        hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
+        raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt, hint)
+
+
+def _callers(place: Place) -> frozenset[int]:
+    """Root, and whoever had it called; only he could have set the variable otherwise."""
+    caller = place.environ.get("SUDO_UID", "")
+    return ROOT_ALONE | ({int(caller)} if caller.isascii() and caller.isdigit() else set())
+
+
+def _doubts_in(path: str, trusted: frozenset[int]) -> Iterator[Doubt]:
+    """Look at whatever may be read of a registry; a link in it is refused when it is read."""
+    try:
+        root = open_root(path)
+    except OSError:
+        return
+    try:
+        top = doubt_about(os.fstat(root), path, trusted, place=root, group=False)
+        if top is not None:
+            yield top
+        for directory, names, files, fd in walk_below(root, "."):
+            names[:] = [name for name in names if not name.startswith(_LEFT_OUT)]
+            for name in (*names, *(name for name in files if not name.startswith(_LEFT_OUT))):
+                where = os.path.normpath(f"{path}/{directory}/{name}")
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                doubt = doubt_about(status, where, trusted, place=where, group=False)
+                if doubt is not None:
+                    yield doubt
+    except OSError:
+        return  # it changes at this moment, and whoever reads it will say so
+    finally:
+        os.close(root)
+
+
+def _refusal(code: str, what: str, doubt: Doubt, hint: str) -> UntrustedError:
+    whose = f"belongs to {user_name(doubt.uid) or f'uid {doubt.uid}'}" if doubt.uid is not None else ""
+    why = f"{doubt.path} {whose or f'is writable by {doubt.who}'}, who could have root install anything"
+    message = f"{what} is not root's alone: {why}; nothing was touched: read it before you make it root's"
+    return UntrustedError(code, message, hint=hint)
