@@ -21,7 +21,7 @@ from patchctl.launch import yaml_text
 from patchctl.ledger import codec
 from patchctl.match import text
 from patchctl.model import paths
-from patchctl.patch import document, texts
+from patchctl.patch import document, parse, rules, texts
 from patchctl.patch.document import MAX_BYTES
 from patchctl.registry import folder
 from patchctl.target import distributions, reading, searching
@@ -216,6 +216,8 @@ def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
         "a component of a path": paths.LONGEST_COMPONENT,
         "`patch.toml`, `registry.toml`": document.MAX_BYTES,
         "tables and arrays within each other": document.MAX_DEPTH,
+        "variants of an entry": parse._MAX_VARIANTS,
+        "globs of a variant's label": rules._MAX_GLOBS,
         "parts of a symbol": texts._MAX_PARTS,
         "a regular expression": texts._MAX_PATTERN,
         "a file that is read or patched": default_of(disk.read_below, "limit"),

@@ -365,12 +365,21 @@ class TestOneMoreEntry:
         [
             ['versions = ">=0"'] * 100_000,
             [f'builds = ["0.20.0+x{number}"]' for number in range(100_000)],
+            [f'versions = ">={number},<{number}.1"' for number in range(100_000)],
             ['versions = ">=0"'] * 64,
             [f'versions = "!={number}.1.1"' for number in range(64)],
             [f'versions = ">=0"\nlabel = ["{"*a" * 60}{number}*"]' for number in range(64)],
             ['versions = ">=0"\nlabel = [' + ",".join(f'"a{number}*"' for number in range(30_000)) + "]"],
         ],
-        ids=["a flood", "a flood of names", "many that tie", "many ranges", "absurd globs", "a flood of globs"],
+        ids=[
+            "a flood",
+            "a flood of names",
+            "a flood of ranges",
+            "many that tie",
+            "many ranges",
+            "absurd globs",
+            "a flood of globs",
+        ],
     )
     @pytest.mark.parametrize("verb", ["lint", "check"])
     def test_variants_without_end_end(self, two: Two, variants: list[str], verb: str) -> None:

@@ -91,7 +91,8 @@ def _program() -> tuple[str, ...]:
     started = sys.argv[0]
     directory, _, name = started.rpartition("/")
     if started.endswith("/patchctl/__main__.py"):
-        return (sys.executable, "-m", "patchctl")
+        # -P keeps Python itself from looking for modules where the next user happens to be.
+        return (sys.executable, *(["-P"] if sys.version_info >= (3, 11) else []), "-m", "patchctl")
     if name != "patchctl" or not directory or directory in _FOUND_BY_SUDO:
         return ("patchctl",)
     return (os.path.abspath(started),)  # noqa: PTH100  # a loaded pathlib costs more than the call

@@ -34,8 +34,8 @@ class Settings(NamedTuple):
         place: the answer.
         no_color: nothing is tinted.
         sources: every setting: (name, value, source).
-        by_variables: of these, what variables of the environment said to root, or to whom another user may have handed
-            them: it is told whether somebody asks or not.
+        by_variables: of these, what is told whether somebody asks or not: what variables said that another user may
+            have handed over, and to root always where the answer itself does not name them.
     """
 
     place: Place
@@ -91,11 +91,12 @@ def resolve(common: Common, environ: Mapping[str, str]) -> Settings:
     )
     no_color = common.no_color or bool(environ.get("PATCHCTL_NO_COLOR")) or bool(environ.get("NO_COLOR"))
     carried = tuple(it for it in sources if not it[2].startswith(_OPTION) and it[2] != _DEFAULT)
+    unsaid = tuple(it for it in carried if it[0] not in {"site", "python"})
     return Settings(
         place=place,
         no_color=no_color or environ.get("TERM") == "dumb",
         sources=tuple(sources),
-        by_variables=carried if uid == 0 or sign is not None else (),
+        by_variables=carried if sign is not None else unsaid if uid == 0 else (),
     )
 
 
