@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from patchctl.processes import match_within
 from tests.bench.hits import registry_for
 from tests.bench.hits_log import make_log
 from tests.contract import complaints
@@ -273,12 +272,6 @@ class TestReading:
         entries = {entry["id"]: entry for entry in done.document["hits"]["entries"]}
         assert entries["slow"]["passed_over"] == [{"reason": "too-slow", "lines": 40}]
         assert entries[ID]["lines"] == 1
-
-    def test_a_match_has_its_groups_or_none_or_no_answer(self) -> None:
-        assert match_within("(?P<a>x)(?P<b>y)?", "xz") == (True, {"a": "x"})
-        assert match_within("(?P<a>x)", "zx") == (True, None)
-        assert match_within("(a+)+b", "a" * 60, 0.05) == (False, None)
-        assert match_within("(", "x") == (False, None)
 
 
 class TestFollowing:
