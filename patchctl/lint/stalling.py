@@ -72,7 +72,7 @@ def _sample_of(operator: str, argument: Any) -> str:
     if operator == "IN":
         return _member(argument)
     if operator.endswith("_REPEAT"):
-        return _sample(argument[2]) * min(max(argument[0], 1), _MANY)
+        return _sample(argument[2]) * min(max(int(argument[0]), 1), _MANY)
     parts = parts_of(operator, argument) if operator in {"BRANCH", "SUBPATTERN", "ATOMIC_GROUP"} else ()
     return _sample(parts[0]) if parts else ""
 
