@@ -32,6 +32,7 @@ _MONTHS: Mapping[bytes, int] = {
     )
 }
 _DIGITS_OF_FRACTION = 1_000_000
+_MOST_DIGITS = 18
 _MOST_LOOKED_AT = 20
 
 
@@ -115,7 +116,9 @@ def journal_line(record: Mapping[str, object]) -> Line | None:
     if not isinstance(text, str):
         return None
     micro = record.get("__REALTIME_TIMESTAMP")
-    second = int(micro) // _DIGITS_OF_FRACTION if isinstance(micro, str) and micro.isdecimal() else None
+    second = None
+    if isinstance(micro, str) and micro.isascii() and micro.isdecimal() and len(micro) <= _MOST_DIGITS:
+        second = int(micro) // _DIGITS_OF_FRACTION
     unit = record.get("_SYSTEMD_UNIT") or record.get("CONTAINER_NAME") or record.get("SYSLOG_IDENTIFIER")
     pid = record.get("_PID")
     name = unit if isinstance(unit, str) else None
