@@ -10,7 +10,7 @@ from patchctl.signals import Watch
 
 _DEADLINE = 0.25
 _MOST_MISSES = 4
-_SECONDS = 5.0
+_SECONDS = 2.0
 _SECONDS_A_LINE = 0.0001
 """What a pattern may take in all: so much, and so much for every line that was tried."""
 _REMEMBERED = 256

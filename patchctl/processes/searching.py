@@ -44,7 +44,7 @@ class Searcher:
 
     __slots__ = ("_child", "_deadline", "_left", "_misses", "_most_misses", "_seconds")
 
-    def __init__(self, *, deadline: float = 0.5, budget: float | None = 5.0, misses: int = 1) -> None:
+    def __init__(self, *, deadline: float = 0.5, budget: float | None = 3.0, misses: int = 1) -> None:
         self._deadline, self._left, self._most_misses = deadline, budget, misses
         self._misses: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
