@@ -36,9 +36,10 @@ class SignalSearch:
         """Match ``pattern`` at the start of ``text``; return whether there was an answer, and the named groups."""
         if (pattern, text) in self._known:
             return True, self._known[pattern, text]
-        asked = self._asked[pattern] = self._asked.get(pattern, 0) + 1
+        asked = self._asked.get(pattern, 0)
         answered, groups = False, None
         if self._searcher.seconds_of(pattern) < _SECONDS + asked * _SECONDS_A_LINE:
+            self._asked[pattern] = asked + 1
             answered, groups = self._searcher.match(pattern, text)
         if not answered:
             self._unanswered[pattern] = self._unanswered.get(pattern, 0) + 1
