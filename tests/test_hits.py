@@ -263,6 +263,7 @@ class TestReading:
         if code != "one-form" or "--json" in arguments:
             assert code in {problem["code"] for problem in done.document["errors"]}
 
+    @pytest.mark.attack("regex-stall")
     def test_a_pattern_that_takes_too_long_is_given_up_and_told(self, registry: Path, tmp_path: Path) -> None:
         add_entry(registry, "slow", None, kind="advisory", avoid=[{"args": ["--x"]}], signal={"log": "slow (a+)+b"})
         (tmp_path / "a.log").write_bytes(hit(message=b"slow " + b"a" * 60) * 40 + hit("07-01 12:00:01"))

@@ -350,4 +350,5 @@ class TestWhatMatters:
         for done in (desk.run("advise", "--command", line), desk.json("advise", "--command", line)):
             assert "s3cr3t" not in done.out + done.err
             assert "hf_abc" not in done.out + done.err
+            assert "sshpass -p '***' ssh host vllm serve" in done.out
             assert "$HF_TOKEN, $VLLM_API_KEY in a command stand for what is secret: set first" in done.out + done.err

@@ -414,6 +414,7 @@ class TestEvidence:
 
 
 class TestAdvice:
+    @pytest.mark.attack("hostile-advice")
     @pytest.mark.parametrize(
         ("avoid", "code", "key"),
         [

@@ -24,6 +24,7 @@ _NEXT, _JOINED = "next", "joined"
 _CURL = {"-u": "both", "--user": _NEXT, "-U": "both", "--proxy-user": _NEXT, "-b": "both"}
 _SQL = {"-p": _JOINED}
 _LOGIN = {"-p": "both"}
+_NONE: Mapping[str, str] = MappingProxyType({})
 _OF_PROGRAMS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "curl": _CURL,
@@ -38,9 +39,13 @@ _OF_PROGRAMS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "ldapsearch": {"-w": "both"},
         "smbclient": {"-U": "both"},
         "login": _LOGIN,  # docker, podman, helm registry, ...
+        **dict.fromkeys(("docker", "nerdctl", "podman", "python", "python3", "scp", "sftp", "ssh", "vllm"), _NONE),
     }
 )
-"""Program -> its options of secrets, and whether the value is the next word, stands right behind, or either."""
+"""Program -> its options of secrets, and whether the value is the next word, stands right behind, or either.
+
+Those without any end what the program before them takes (``sshpass -e ssh -p 22``).
+"""
 
 
 def redacted(arguments: Sequence[str]) -> str:
@@ -68,7 +73,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.short: Mapping[str, str] = {}
-        self.hiding = self.first = False
+        self.hiding = self.first = self.several = False
 
     def shown(self, argument: str) -> str:
         """Return one argument without its secrets; one of several words is looked at word by word."""
@@ -94,21 +99,21 @@ class _Line:
             return False
         first, self.first = self.first, False
         option = word.startswith("-") and not (first and not word.startswith("--") and len(word) > _SHORT_FLAG)
-        self.hiding = not option
+        self.hiding = self.several and not option
         return not option
 
     def _word(self, word: str) -> str:
         self.short = _OF_PROGRAMS.get(word.rpartition("/")[2].rpartition("=")[2], self.short)
         for option, where in self.short.items():
             if word == option and where != _JOINED:
-                self._expect()
+                self._expect(several=False)
                 return word
             if where != _NEXT and word.startswith(option) and len(word) > len(option):
                 return f"{option}{HIDDEN}"
         if word.startswith("-") and is_secret(word):
-            self._expect()
+            self._expect(several=True)  # vLLM's --api-key takes as many as there are
         return word
 
-    def _expect(self) -> None:
-        # A value may have blanks, and there may be several (vLLM's --api-key).
+    def _expect(self, *, several: bool) -> None:
         self.hiding = self.first = True
+        self.several = several
