@@ -15,6 +15,7 @@ from patchctl.commands.sources import Found, Sources, Wanted, launches_from
 from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
 from patchctl.commands.unmarked import unmarked
+from patchctl.commands.unread import unread_problems
 from patchctl.errors import Outcome, Problem
 from patchctl.processes import HIDDEN
 
@@ -42,7 +43,7 @@ def advise(place: Place, wanted: Wanted, *, strict: bool = False) -> Report:
     advised = tuple(
         unmarked(_advised(place, scene, found, around, stale, strict=strict)) for found in sources.found or (None,)
     )
-    unread = _unread(advised)
+    unread = unread_problems(advised)
     return Report(
         command="advise",
         outcome=_outcome(advised, unread, strict=strict),
@@ -81,22 +82,6 @@ def _outcome(advised: Sequence[LaunchAdvice], unread: Sequence[Problem], *, stri
     due = any(advice.uncovered(exposure) for advice in advised for exposure in counted)
     outcome = Outcome.ATTENTION if due else Outcome.OK
     return outcome.worse(Outcome.CANNOT_ANSWER) if unread else outcome
-
-
-def _unread(advised: Sequence[LaunchAdvice]) -> tuple[Problem, ...]:
-    """What cannot be told because an option that matters holds an object that nobody can read."""
-    return tuple(
-        Problem(
-            code="unread-option",
-            message=f"{advice.source}: {' and '.join(entry.unread)} cannot be read: whether the launch can meet"
-            f" {entry.patch.id} is not known",
-            hint="mend the JSON: vLLM would not start with it either",
-            patch=entry.patch.id,
-        )
-        for advice in advised
-        for entry in advice.uncovered(Exposure.POSSIBLE)
-        if entry.unread
-    )
 
 
 def _notes(advised: Sequence[LaunchAdvice], scene: Scene, *, strict: bool) -> tuple[str, ...]:
