@@ -277,6 +277,8 @@ class TestArchives:
     ) -> None:
         if name.startswith("zstd"):
             pytest.importorskip("zstandard")
+        with blocks(data, tmp_path) as found, pytest.raises(PatchctlError, match=r"(?i)memory"):
+            list(found)
         (tmp_path / "a").write_bytes(data)
         (tmp_path / "b").write_bytes(hit())
         done = count(tmp_path / "a", tmp_path / "b")
