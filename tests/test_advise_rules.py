@@ -98,6 +98,7 @@ class TestCoverage:
         assert only_entry(desk.json("advise", *BAD))["exposure"] == "not-exposed"
 
 
+@pytest.mark.attack("hostile-advice")
 class TestUnsafeAdvice:
     @pytest.mark.parametrize(
         "avoid",
@@ -122,6 +123,7 @@ class TestUnsafeAdvice:
         assert only_launch(done)["remaining"] == ["one"]
 
 
+@pytest.mark.attack("proc-secrets")
 class TestSecrets:
     LINE = (
         "HF_TOKEN=hf_abcdefghijkl MY_PASSWORD='p w' vllm serve org/bad --api-key topsecret1 topsecret2"

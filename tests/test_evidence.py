@@ -278,6 +278,7 @@ def test_a_pattern_is_searched_in_the_source_text(item: EvidenceItem, status: Fi
     assert judged(item, claimed=True).status is status
 
 
+@pytest.mark.attack("regex-stall")
 def test_a_pattern_without_an_answer_is_named() -> None:
     assert "`too slow`" in judged(EvidenceItem(file=FILE, matches="too slow")).reason
 

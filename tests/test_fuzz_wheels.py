@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchctl.logs.zstd_frames import Frames
+from patchctl.logs.frames import Frames
 from patchctl.target.wheel.tree import _values
 from tests.conftest import LONG
 from tests.fuzz import seeds
@@ -129,7 +129,7 @@ def test_only_whole_frames_of_zstd_are_an_end(kinds: list[tuple[bytes, bool, boo
     frames = Frames()
     for at in range(0, cut, step):
         frames.feed(packed[at : min(at + step, cut)])
-    assert frames.complete is (cut in ends)
+    assert frames.whole is (cut in ends)
 
 
 @pytest.mark.attack("decompression")

@@ -204,6 +204,7 @@ class TestEnvelopes:
         assert (found.lines, found.passed_over) == (0, (("continuation", 1),))
 
 
+@pytest.mark.attack("forged-lines")
 class TestForgeries:
     @pytest.mark.parametrize(
         ("line", "why"),

@@ -21,7 +21,7 @@ from patchctl.launch import yaml_text
 from patchctl.ledger import codec
 from patchctl.match import text
 from patchctl.model import paths
-from patchctl.patch import document, parse, rules, texts
+from patchctl.patch import document, parse, patterns, rules, texts
 from patchctl.patch.document import MAX_BYTES
 from patchctl.registry import folder
 from patchctl.target import distributions, reading, searching
@@ -219,7 +219,7 @@ def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
         "variants of an entry": parse._MAX_VARIANTS,
         "globs of a variant's label": rules._MAX_GLOBS,
         "parts of a symbol": texts._MAX_PARTS,
-        "a regular expression": texts._MAX_PATTERN,
+        "a regular expression": patterns.LONGEST_PATTERN,
         "a file that is read or patched": default_of(disk.read_below, "limit"),
         "RECORD": distributions.LARGEST_RECORD,
         "METADATA and other notes of an installer": default_of(reading.read_metadata, "limit"),

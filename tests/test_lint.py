@@ -222,7 +222,7 @@ class TestOddCharacters:
         ]
 
     def test_in_patch_toml_are_errors_as_escapes(self, registry: Path) -> None:
-        folder = entry(registry, avoid=[{"args": ["--port"], "when": "a\u200bb"}])
+        folder = entry(registry, avoid=[{"args": ["--enforce-eager"], "when": "a\u200bb"}])
         file = folder / "patch.toml"
         assert places(findings(registry), registry) == [
             ("error", "odd-character", "patch.toml", line_of(file, "avoid"), "avoid[0].when")

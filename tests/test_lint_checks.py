@@ -414,6 +414,7 @@ class TestEvidence:
 
 
 class TestAdvice:
+    @pytest.mark.attack("hostile-advice")
     @pytest.mark.parametrize(
         ("avoid", "code", "key"),
         [
@@ -426,8 +427,8 @@ class TestAdvice:
             ({"env": {"VLLM_X": "$(id)"}}, "shell-characters", "env.VLLM_X"),
             ({"args": ["--api-key", "x"]}, "unsafe-advice", "args[0]"),
             ({"args": ["--trust-remote-code"]}, "unsafe-advice", "args[0]"),
-            ({"args": ["--port", "1; reboot"]}, "shell-characters", "args[1]"),
-            ({"args": ["--port", "`id`"]}, "shell-characters", "args[1]"),
+            ({"args": ["--max-num-seqs", "1; reboot"]}, "shell-characters", "args[1]"),
+            ({"args": ["--max-num-seqs", "`id`"]}, "shell-characters", "args[1]"),
             ({"args": ["--port 4"]}, "unsafe-advice", "args[0]"),
             ({"args": ["--port\t4=5"]}, "unsafe-advice", "args[0]"),
             ({"remove_args": ["--api-key"]}, "unsafe-advice", "remove_args[0]"),

@@ -156,6 +156,7 @@ def test_c25_a_fork_of_an_old_process_is_stale_and_a_spawn_is_fresh(desk: Desk, 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.attack("proc-hang")
 def test_c26_somebody_elses_process_cannot_be_inspected_and_that_is_not_none(desk: Desk, server: Server) -> None:
     assert desk.run("apply", "--allow-running").code == 0
     open_to_all(desk.site)
@@ -327,6 +328,7 @@ class TestAges:
         inside.mkdir(parents=True)
         assert self.ages(desk, tree) == {}
 
+    @pytest.mark.attack("proc-hang")
     def test_a_map_is_read_to_its_end_and_no_name_breaks_the_reading(self, desk: Desk, tree: ProcTree) -> None:
         where = tree.add(FIRST_PID, age=2000, name="a) S 1 (\n\udcff b")
         line = b"7f00a000-7f00b000 r-xp 00000000 08:01 1234567                    /usr/lib/other.so\n"
@@ -334,6 +336,17 @@ class TestAges:
         (where / "maps").write_bytes(line * 50_000 + own)
         assert self.ages(desk, tree) == {0: "stale"}
 
+    @pytest.mark.attack("proc-hang")
+    @pytest.mark.parametrize("name", ["stat", "maps", "cmdline", "comm", "auxv", "environ"])
+    def test_a_file_that_never_answers_is_waited_for_by_nobody(self, desk: Desk, tree: ProcTree, name: str) -> None:
+        for pid in (FIRST_PID, FIRST_PID + 1):
+            tree.add(pid, age=2000, mapped=desk.site / "vllm/native.so")
+        file = tree.root / str(FIRST_PID) / name
+        file.unlink()
+        os.mkfifo(file)
+        assert self.ages(desk, tree)[1] == "stale"
+
+    @pytest.mark.attack("proc-hang")
     def test_a_process_that_vanishes_is_left_out(self, desk: Desk, tree: ProcTree) -> None:
         where = tree.add(FIRST_PID, age=2000, mapped=desk.site / "vllm/native.so")
         (where / "maps").unlink()
@@ -342,6 +355,7 @@ class TestAges:
         (tree.root / str(FIRST_PID + 2) / "stat").write_bytes(b"5 (")
         assert self.ages(desk, tree) == {}
 
+    @pytest.mark.attack("proc-hang")
     def test_a_pid_that_is_given_away_while_it_is_read_is_left_out(self, desk: Desk, tree: ProcTree) -> None:
         where = tree.add(FIRST_PID, age=2000, mapped=desk.site / "vllm/native.so")
         shutil.rmtree(tree.root / "1")
@@ -430,6 +444,7 @@ class TestTheVerb:
         assert report.processes is not None
         assert report.processes.transaction is None
 
+    @pytest.mark.attack("proc-hang")
     def test_hidden_processes_are_not_none(self, desk: Desk, tree: ProcTree) -> None:
         apply(place(desk, tree), CLOCK)
         shutil.rmtree(tree.root / "1")
@@ -480,6 +495,7 @@ class TestStatus:
         assert report.outcome is Outcome.OK
 
 
+@pytest.mark.attack("proc-hang")
 class TestPatience:
     def test_a_question_that_hangs_is_left_behind_and_the_others_are_answered(self) -> None:
         never = threading.Event()

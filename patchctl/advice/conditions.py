@@ -109,28 +109,31 @@ def _option(launch: Launch, name: str, wanted: bool | tuple[str, ...]) -> Condit
     if isinstance(wanted, bool):
         return Condition(_yes(on is wanted), name, f"{name} is {'given' if on else 'not given'}")
     values = seen.value if on and isinstance(seen.value, tuple) and seen.value else ("",)
-    return _fitting(name, name, values, wanted)
+    return _fitting(name, name, values, wanted, given=on)
 
 
 def _key(launch: Launch, name: str, key: str, globs: tuple[str, ...]) -> Condition:
     seen = json_key(launch, name, key.split("."))
     if seen.state is State.UNKNOWN:
         return Condition(Answer.UNKNOWN, name, seen.why)
-    return _fitting(name, f"{key} in {name}", (_scalar(seen.value) if seen.state is State.GIVEN else "",), globs)
+    given = seen.state is State.GIVEN
+    return _fitting(name, f"{key} in {name}", (_scalar(seen.value) if given else "",), globs, given=given)
 
 
 def _variable(launch: Launch, name: str, globs: tuple[str, ...]) -> Condition:
     seen = variable(launch, name)
     if seen.state is State.UNKNOWN:
         return Condition(Answer.UNKNOWN, name, seen.why)
-    return _fitting(name, name, (str(seen.value) if seen.state is State.GIVEN else "",), globs)
+    given = seen.state is State.GIVEN
+    return _fitting(name, name, (str(seen.value) if given else "",), globs, given=given)
 
 
-def _fitting(subject: str, called: str, values: Iterable[object], globs: tuple[str, ...]) -> Condition:
+def _fitting(subject: str, called: str, values: Iterable[object], globs: tuple[str, ...], *, given: bool) -> Condition:
     texts = [str(value) for value in values]
     fits = any(text == "" if glob == "" else glob_fits(glob, text) for text in texts for glob in globs)
     shown = " ".join(texts)[:_SHOWN]
-    return Condition(_yes(fits), subject, f"{called} is {shown}" if shown else f"{called} is not set")
+    seen = f"is {shown}" if shown else "is set to nothing" if given else "is not set"
+    return Condition(_yes(fits), subject, f"{called} {seen}")
 
 
 def _scalar(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patchctl.advice.conditions import Answer, Condition, conditions, fits_build, fits_chips
 from patchctl.advice.values import Coverage, EntryAdvice, Exposure, LaunchAdvice, ModelNames, Surroundings, Way
-from patchctl.launch import Edited, Launch, advice_problem, edited, gives
+from patchctl.launch import Edited, Launch, advice_problem, broken_options, edited, gives
 from patchctl.patch import Avoid, Patch
 from patchctl.verdict import Action, Assessment, Need, Verdict
 
@@ -79,7 +79,14 @@ def _entry(
         coverage=_coverage(found, exposure, missed, ways, stale=stale),
         remedy=found.action is Action.APPLY or (found.need is Need.OPTIONAL and found.verdict is Verdict.APPLICABLE),
         ways=ways,
+        unread=_unread(patch, launch),
     )
+
+
+def _unread(patch: Patch, launch: Launch | None) -> tuple[str, ...]:
+    broken = broken_options(launch.options) if launch is not None else frozenset()
+    asked = dict.fromkeys(name for trigger in patch.triggers for name in (*trigger.args, *trigger.json))
+    return tuple(name for name in asked if name in broken)
 
 
 def _helps(avoid: Avoid, around: Surroundings) -> bool:

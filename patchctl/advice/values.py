@@ -85,6 +85,7 @@ class EntryAdvice(NamedTuple):
         coverage: what covers it.
         remedy: ``patchctl`` can bring it in here and now.
         ways: its avoidances for this build and hardware.
+        unread: options that its triggers ask for and that were given an object which cannot be read.
     """
 
     patch: Patch
@@ -93,6 +94,7 @@ class EntryAdvice(NamedTuple):
     coverage: Coverage
     remedy: bool = False
     ways: tuple[Way, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def covered(self) -> bool:
@@ -112,6 +114,7 @@ class LaunchAdvice(NamedTuple):
             there is none, or none that helps.
         remaining: ids of those that it would still be exposed to.
         stale: the running process was started before the last change of the environment.
+        withheld: variables of the shell that stand in the commands for secrets.
     """
 
     source: str
@@ -121,6 +124,7 @@ class LaunchAdvice(NamedTuple):
     corrected: Launch | None = None
     remaining: tuple[str, ...] = ()
     stale: bool = False
+    withheld: tuple[str, ...] = ()
 
     def uncovered(self, exposure: Exposure) -> tuple[EntryAdvice, ...]:
         """Return the entries of that exposure that nothing covers."""

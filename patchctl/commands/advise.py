@@ -15,6 +15,7 @@ from patchctl.commands.sources import Found, Sources, Wanted, launches_from
 from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
 from patchctl.commands.unmarked import unmarked
+from patchctl.commands.unread import unread_problems
 from patchctl.errors import Outcome, Problem
 from patchctl.processes import HIDDEN
 
@@ -42,14 +43,15 @@ def advise(place: Place, wanted: Wanted, *, strict: bool = False) -> Report:
     advised = tuple(
         unmarked(_advised(place, scene, found, around, stale, strict=strict)) for found in sources.found or (None,)
     )
+    unread = unread_problems(advised)
     return Report(
         command="advise",
-        outcome=_outcome(advised, strict=strict),
+        outcome=_outcome(advised, unread, strict=strict),
         target=scene.target,
         advice=Advice(launches=advised, chips=around.chips, chips_from=around.chips_from),
         notes=_notes(advised, scene, strict=strict),
         warnings=(*scene.warnings, *sources.warnings, *_warnings(advised)),
-        errors=scene.errors,
+        errors=(*scene.errors, *unread),
     )
 
 
@@ -75,10 +77,11 @@ def _model_config(found: Found) -> str | None:
     return None if folder is None or found.local is None else found.local(f"{folder}/config.json")
 
 
-def _outcome(advised: Sequence[LaunchAdvice], *, strict: bool) -> Outcome:
+def _outcome(advised: Sequence[LaunchAdvice], unread: Sequence[Problem], *, strict: bool) -> Outcome:
     counted = (Exposure.EXPOSED, Exposure.POSSIBLE) if strict else (Exposure.EXPOSED,)
     due = any(advice.uncovered(exposure) for advice in advised for exposure in counted)
-    return Outcome.ATTENTION if due else Outcome.OK
+    outcome = Outcome.ATTENTION if due else Outcome.OK
+    return outcome.worse(Outcome.CANNOT_ANSWER) if unread else outcome
 
 
 def _notes(advised: Sequence[LaunchAdvice], scene: Scene, *, strict: bool) -> tuple[str, ...]:
@@ -96,6 +99,10 @@ def _notes(advised: Sequence[LaunchAdvice], scene: Scene, *, strict: bool) -> tu
         notes.append("no launch was given: patchctl advise -- vllm serve MODEL ... says which of them it meets")
     if any(HIDDEN in word.text for advice in advised if advice.corrected for word in advice.corrected.words):
         notes.append(f"{HIDDEN} in a command stands for what looks like a secret: put it in again")
+    withheld = dict.fromkeys(name for advice in advised for name in advice.withheld)
+    if withheld:
+        shown = ", ".join(f"${name}" for name in withheld)
+        notes.append(f"{shown} in a command stand{'s' if len(withheld) == 1 else ''} for what is secret: set first")
     remedies = dict.fromkeys(
         entry.patch.id for advice in advised for entry in advice.entries if not entry.covered and entry.remedy
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -13,19 +13,17 @@ from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import open_registry
 from patchctl.commands.selection import parse_variant
+from patchctl.commands.signal_search import SignalSearch
 from patchctl.commands.status import unfinished_problems
 from patchctl.errors import Outcome, PatchctlError, Problem, TargetError
 from patchctl.ledger import read_ledger
 from patchctl.logs import Followed, LogSet, OpenLog, find_logs, open_log, open_stdin
 from patchctl.model import Target
 from patchctl.patch import Patch
-from patchctl.processes import match_within
 from patchctl.registry import Registry
 from patchctl.signals import Counted, HeaderForm, Scanner, Tally, Wanted, Watch, required_literal
 from patchctl.transaction import JournalState
 
-_DEADLINE = 0.25
-_MOST_TIMEOUTS = 4
 _LOOK_SECONDS = 0.5
 _REFRESH_SECONDS = 15.0
 _PER = 1000
@@ -121,7 +119,7 @@ def hits(place: Place, names: Sequence[str], wish: Wish, viewer: Viewer) -> Repo
             given_requests=wish.requests,
             followed=wish.follow,
         )
-        errors = (*problems, *wrong, *reading.problems, *reading.search.problems())
+        errors = (*problems, *wrong, *reading.problems, *reading.search.problems(watches))
         outcome = Outcome.CANNOT_ANSWER if errors else Outcome.OK
         return Report(
             command="hits",
@@ -133,10 +131,13 @@ def hits(place: Place, names: Sequence[str], wish: Wish, viewer: Viewer) -> Repo
             errors=(*errors, *unfinished_problems(journal)),
         )
 
-    if wish.follow:
-        reading.follow(sets, lambda: viewer.refresh(report()))
-    else:
-        reading.read(sets)
+    try:
+        if wish.follow:
+            reading.follow(sets, lambda: viewer.refresh(report()))
+        else:
+            reading.read(sets)
+    finally:
+        reading.search.close()
     return report()
 
 
@@ -201,38 +202,12 @@ def _sources(registry: Registry, entry: Patch) -> frozenset[str]:
     return frozenset(names)
 
 
-class _BoundedSearch:
-    """Matches signals with a deadline, and stops trying a pattern that keeps missing it."""
-
-    def __init__(self) -> None:
-        self._late: dict[str, int] = {}
-
-    def __call__(self, pattern: str, text: str) -> tuple[bool, Mapping[str, str] | None]:
-        if self._late.get(pattern, 0) >= _MOST_TIMEOUTS:
-            return False, None
-        answered, groups = match_within(pattern, text, _DEADLINE)
-        if not answered:
-            self._late[pattern] = self._late.get(pattern, 0) + 1
-        return answered, groups
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return a problem for each pattern with a line that was not judged in time."""
-        return tuple(
-            Problem(
-                code="slow-signal",
-                message=f"the signal {pattern!r} takes too long on some lines: what was counted of it is too little",
-                hint="mend the regular expression of the entry: nested repetitions backtrack",
-            )
-            for pattern in self._late
-        )
-
-
 class _Reading:
     """One run over logs: what is counted, what went wrong, how far it came."""
 
     def __init__(self, watches: Sequence[Watch], wish: Wish, viewer: Viewer) -> None:
         self.tally = Tally(watches, wish.ranks)
-        self.search = _BoundedSearch()
+        self.search = SignalSearch()
         self.problems: list[Problem] = []
         self._wanted = Wanted(
             watches=watches,

@@ -17,13 +17,15 @@ from patchctl.commands.stack import unknown_entry
 from patchctl.errors import Outcome, Problem, RegistryError
 from patchctl.lint import Entry, Finding, Grade, NamedDiff, judge_entry, registry_findings
 from patchctl.patch import Patch
-from patchctl.processes import search_within
+from patchctl.processes import Searcher
 from patchctl.registry import Registry, RegistryRoot
 
 if TYPE_CHECKING:  # most runs open no tree
     from patchctl.commands.proving import Proof
 
 ENTRY_FILE = "patch.toml"
+_BUDGET = 60.0
+"""Seconds for the patterns of a registry. A thousand sound ones take one."""
 
 
 class Graded(NamedTuple):
@@ -96,18 +98,19 @@ def lint(
     others = {patch.id: patch for patch in registry.entries}
     known = frozenset((*others, *(problem.patch for problem in registry.problems if problem.patch)))
     diffs = 0
-    for patch in entries:
-        entry, problems = _gather(registry, patch, others, known)
-        found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
-        found += _placed(registry, patch, judge_entry(entry, search=search_within))
-        diffs += len({given.name for given in entry.diffs})
     proof = None
-    if against:
-        from patchctl.commands.proving import prove
-
-        proof = prove(registry, entries, against, place, progress=progress)
+    with Searcher(budget=_BUDGET) as searcher:
         for patch in entries:
-            found += _placed(registry, patch, [finding for of, finding in proof.findings if of is patch])
+            entry, problems = _gather(registry, patch, others, known)
+            found += [Graded(grade=Grade.ERROR, problem=problem) for problem in problems]
+            found += _placed(registry, patch, judge_entry(entry, search=searcher.search))
+            diffs += len({given.name for given in entry.diffs})
+        if against:
+            from patchctl.commands.proving import prove
+
+            proof = prove(registry, entries, against, place, search=searcher.search, progress=progress)
+            for patch in entries:
+                found += _placed(registry, patch, [finding for of, finding in proof.findings if of is patch])
     report = LintReport(
         roots=registry.roots,
         findings=tuple(_ordered(registry, found)),

@@ -17,7 +17,7 @@ from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
 from patchctl.commands.upcoming import Upcoming, judged_candidate
 from patchctl.commands.upgrade_steps import upgrade_steps
-from patchctl.commands.warnings import target_warnings
+from patchctl.commands.warnings import slow_patterns, target_warnings
 from patchctl.errors import Outcome, PatchctlError, Problem
 from patchctl.model import Distribution, Target
 from patchctl.target import CandidateKind
@@ -143,7 +143,7 @@ def _judged(place: Place, now: Scene, upcoming: Upcoming) -> Prospect:
         forecasts=tuple(one._replace(moved=moved.get(one.id, ())) for one in found),
         steps=upgrade_steps(place, now, upcoming, moving=candidate.kind is CandidateKind.ENVIRONMENT),
         notes=tuple(note for swap in swaps if (note := _label_note(swap)) is not None),
-        warnings=target_warnings(candidate.tree.target),
+        warnings=(*target_warnings(candidate.tree.target), *slow_patterns(there.assessments)),
         errors=tuple(problem for problem in there.errors if problem not in now.errors),
     )
 

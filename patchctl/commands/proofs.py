@@ -9,7 +9,7 @@ from patchctl.commands.selection import Selection
 from patchctl.evidence import FixFinding, files_named, judge_fixes, sought
 from patchctl.model import Fix, Target, pristine, sha256_hex
 from patchctl.patch import Patch
-from patchctl.processes import search_within
+from patchctl.processes import Searcher
 from patchctl.target import Tree
 from patchctl.verdict import BaseKind, SiteFacts, taken_out
 
@@ -29,17 +29,18 @@ def judge_all_fixes(
     files = _evidence_files(named, site, selections)
     unreadable = {path for path in named if site.bases[path].kind is BaseKind.FOREIGN}
     elsewhere = _search(entries, tree, files, unreadable)
-    findings = {
-        entry.id: judge_fixes(
-            entry.fixes,
-            files=files,
-            claimed=lambda fix: _claimed(fix, target),
-            search=search_within,
-            elsewhere=elsewhere,
-            unreadable=unreadable,
-        )
-        for entry in entries
-    }
+    with Searcher() as searcher:
+        findings = {
+            entry.id: judge_fixes(
+                entry.fixes,
+                files=files,
+                claimed=lambda fix: _claimed(fix, target),
+                search=searcher.search,
+                elsewhere=elsewhere,
+                unreadable=unreadable,
+            )
+            for entry in entries
+        }
     return findings, all(data is site.bases[path].data for path, data in files.items())
 
 

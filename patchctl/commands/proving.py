@@ -23,7 +23,6 @@ from patchctl.match import Fit
 from patchctl.model import BuildRule, FixRole, LedgerState
 from patchctl.model.shell import shell_line
 from patchctl.patch import Patch, Variant
-from patchctl.processes import search_within
 from patchctl.registry import Registry
 from patchctl.target import CandidateKind, OpenCandidate, opened_candidate
 from patchctl.verdict import Assessment, SiteFacts, by_itself, clashes, fold_diffs
@@ -76,6 +75,7 @@ def prove(
     paths: Sequence[str],
     place: Place,
     *,
+    search: Callable[[str, str], bool | None],
     progress: Callable[[int, int], None],
 ) -> Proof:
     """Try entries on trees.
@@ -85,6 +85,7 @@ def prove(
         entries: those that are asked about.
         paths: wheels, directories and environments; one that is named twice is tried once.
         place: where; only ``distribution`` and ``environ`` count.
+        search: the regular expression search, bounded by its own deadline.
         progress: told how many trees are done, of how many.
     """
     names = {place.distribution} if place.distribution is not None else registry.distributions
@@ -105,7 +106,7 @@ def prove(
             continue
         tree = _grown(opened)
         trees.append(tree)
-        trials = list(_trials(scene, entries))
+        trials = list(_trials(scene, entries, search))
         cells += [Cell(tree=tree, trial=trial) for trial in trials]
         errors += [problem._replace(path=path) for problem in scene.target.unusable.values()]
         warnings += _odd(path, scene, trials)
@@ -143,7 +144,7 @@ def _grown(opened: OpenCandidate) -> Grown:
     return Grown(path=opened.path, kind=opened.kind, builds=builds)
 
 
-def _trials(scene: Scene, entries: Sequence[Patch]) -> Iterator[Trial]:
+def _trials(scene: Scene, entries: Sequence[Patch], search: Callable[[str, str], bool | None]) -> Iterator[Trial]:
     cases = [found.case for found in scene.assessments]
     alone = {case.id: by_itself(case, cases, scene.site) for case in cases}
     ordered = [alone[entry.id] for entry in scene.registry.entries if entry.id in alone]
@@ -153,7 +154,7 @@ def _trials(scene: Scene, entries: Sequence[Patch]) -> Iterator[Trial]:
         builds = {name: installed[name].build for name in entry.distributions if name in installed}
         if builds:
             found = alone.get(entry.id)
-            patched = _patched(entry, found, scene.site) if found is not None else ()
+            patched = _patched(entry, found, scene.site, search) if found is not None else ()
             near = _near(found, scene.site) if found is not None else {}
             yield Trial(
                 patch=entry,
@@ -182,7 +183,9 @@ def _near(found: Assessment, site: SiteFacts) -> dict[tuple[str, str], tuple[str
     return near
 
 
-def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFinding, ...]:
+def _patched(
+    entry: Patch, found: Assessment, site: SiteFacts, search: Callable[[str, str], bool | None]
+) -> tuple[FixFinding, ...]:
     """The fixes of an entry on its own result."""
     named = files_named(entry.fixes)
     files = [file for diff in found.case.diffs for file in diff.files]
@@ -195,7 +198,7 @@ def _patched(entry: Patch, found: Assessment, site: SiteFacts) -> tuple[FixFindi
         entry.fixes,
         files={path: None if content is None else content.data for path, content in contents.items()},
         claimed=lambda _: False,
-        search=search_within,
+        search=search,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from patchctl.advice import EntryAdvice, LaunchAdvice, Way
 from patchctl.launch import Item, Launch, Word
-from patchctl.processes import HIDDEN, is_secret, without_secrets
+from patchctl.processes import HIDDEN, is_secret, shown_arguments, without_secrets
 
 _VARIABLES = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 _SHORTEST = 4
@@ -24,6 +24,7 @@ def unmarked(advice: LaunchAdvice) -> LaunchAdvice:
     secrets = tuple(sorted({it for it in _secrets(advice.launch) if len(it) >= _SHORTEST}, key=len, reverse=True))
     shown = _shown(advice.launch, secrets)
     return advice._replace(
+        withheld=_withheld(advice.launch),
         launch=shown._replace(warnings=tuple(_without(it, secrets) for it in shown.warnings)),
         model=advice.model._replace(
             names=tuple(_without(it, secrets) for it in advice.model.names), why=_without(advice.model.why, secrets)
@@ -38,7 +39,7 @@ def _shown(launch: Launch, secrets: tuple[str, ...]) -> Launch:
     names = dict(launch.assigned)
     before = tuple(
         _assignment(word, names[number], secrets) if number in names else _word(word, secrets)
-        for number, word in enumerate(launch.before)
+        for number, word in enumerate(_wrappers(launch))
     )
     return launch._replace(
         before=before,
@@ -48,6 +49,22 @@ def _shown(launch: Launch, secrets: tuple[str, ...]) -> Launch:
     )
 
 
+def _wrappers(launch: Launch) -> tuple[Word, ...]:
+    """The words up to the options, without what their programs take for secrets (``sshpass -p SECRET``)."""
+    given = [word.text for word in launch.before]
+    names = dict(launch.assigned)
+    return tuple(
+        word if shown == word.text or number in names else Word(shown)
+        for number, (word, shown) in enumerate(zip(launch.before, shown_arguments(given), strict=True))
+    )
+
+
+def _withheld(launch: Launch) -> tuple[str, ...]:
+    """The variables that stand for secrets of the launch."""
+    assigned = [name for _, name in launch.assigned if is_secret(name)]
+    return tuple(dict.fromkeys((*assigned, *(_variable(item) for item in launch.items if _is_hidden(item)))))
+
+
 def _assignment(word: Word, name: str, secrets: tuple[str, ...]) -> Word:
     if is_secret(name):
         return Word(f"{name}=${name}", f'{name}="${name}"')
@@ -55,7 +72,7 @@ def _assignment(word: Word, name: str, secrets: tuple[str, ...]) -> Word:
 
 
 def _item(item: Item, secrets: tuple[str, ...]) -> Item:
-    if item.name and is_secret(item.name if not item.keys else f"--{item.keys[-1]}") and item.values:
+    if _is_hidden(item):
         return _hidden(item)
     return item._replace(
         words=tuple(_word(word, secrets) for word in item.words),
@@ -63,11 +80,19 @@ def _item(item: Item, secrets: tuple[str, ...]) -> Item:
     )
 
 
-def _hidden(item: Item) -> Item:
+def _is_hidden(item: Item) -> bool:
+    return bool(item.name and item.values) and is_secret(item.name if not item.keys else f"--{item.keys[-1]}")
+
+
+def _variable(item: Item) -> str:
     variable = _VARIABLES.get(item.name) or item.name.lstrip("-").replace("-", "_").upper()
     if item.keys:
         variable = item.keys[-1].replace("-", "_").upper()
-    variable = variable if variable.isidentifier() and variable.isascii() else "SECRET"
+    return variable if variable.isidentifier() and variable.isascii() else "SECRET"
+
+
+def _hidden(item: Item) -> Item:
+    variable = _variable(item)
     value = Word(f"${variable}", f'"${variable}"')
     spelled, sign, _ = item.words[0].text.partition("=")
     words: tuple[Word, ...] = (item.words[0], value)
@@ -107,6 +132,8 @@ def _secrets(launch: Launch) -> Iterable[str]:
         if is_secret(name):
             yield launch.before[index].text.partition("=")[2]
     yield from (value for name, value in launch.environment.items() if is_secret(name))
+    given = [word.text for word in launch.before]
+    yield from (text for text, shown in zip(given, shown_arguments(given), strict=True) if shown == HIDDEN)
     for item in launch.options:
         if is_secret(item.name) or any(is_secret(f"--{key}") for key in item.keys):
             yield from (value.text for value in item.values)

@@ -16,6 +16,8 @@ _DIVERT = (
     "after an upgrade run patchctl apply again; dpkg-divert --local --no-rename --divert FILE.dpkg --add FILE makes "
     "dpkg put its new version beside a patched FILE instead"
 )
+_SPELT = 3
+_LONGEST_PATTERN = 100
 _FAR = 300
 """Lines: p99 of the offsets measured between releases is 227, the largest 624; beyond this a person should look."""
 
@@ -92,6 +94,7 @@ def entry_warnings(assessments: Sequence[Assessment], ledger: LedgerState) -> tu
     known = {found.id for found in assessments}
     warnings = [problem for found in assessments for problem in _of_entry(found)]
     warnings += _strangers(assessments)
+    warnings += slow_patterns(assessments)
     for id_, hold in ledger.holds.items():
         if id_ not in known:
             message = f"a hold is recorded for {id_}, which the registry does not have: {hold.reason}"
@@ -111,6 +114,26 @@ def _strangers(assessments: Sequence[Assessment]) -> Iterator[Problem]:
         message = f"{', '.join(ids)}: recorded from {came_from}; what {here} has under that id does not count for it"
         hint = f"where both are one registry by two paths: patchctl apply {' '.join(ids)}"
         yield Problem(code="other-registry", message=message, hint=hint)
+
+
+def slow_patterns(assessments: Sequence[Assessment]) -> tuple[Problem, ...]:
+    """Say which patterns of which entries gave no answer in time."""
+    patterns = {
+        found.id: list(dict.fromkeys(it for fix in found.case.fixes for item in fix.items for it in item.slow))
+        for found in assessments
+    }
+    return tuple(_slow(id_, slow) for id_, slow in patterns.items() if slow)
+
+
+def _slow(id_: str, patterns: Sequence[str]) -> Problem:
+    """Say which patterns of an entry's evidence could not be searched for in the time there is."""
+    named = ", ".join(
+        repr(it if len(it) <= _LONGEST_PATTERN else f"{it[:_LONGEST_PATTERN]}...") for it in patterns[:_SPELT]
+    )
+    more = f" and {len(patterns) - _SPELT} more" if len(patterns) > _SPELT else ""
+    message = f"{id_}: searching for {named}{more} gave no answer in time: what rests on it is unknown"
+    hint = "mend the patterns of the entry: nested repetitions backtrack; patchctl lint tells which of them can"
+    return Problem(code="slow-pattern", message=message, hint=hint, patch=id_)
 
 
 def _of_entry(found: Assessment) -> Iterator[Problem]:

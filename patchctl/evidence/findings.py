@@ -41,12 +41,14 @@ class ItemFinding(NamedTuple):
         status: what it came to.
         reason: the same in words, with the file and the symbol.
         elsewhere: for MOVED, paths (POSIX, relative to the site) that hold what is gone here.
+        slow: patterns whose search gave no answer in time.
     """
 
     item: EvidenceItem
     status: ItemStatus
     reason: str
     elsewhere: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
 
 
 class FixFinding(NamedTuple):

@@ -62,7 +62,8 @@ def _judge_alternatives(item: EvidenceItem, installed: Installed) -> ItemFinding
         reason = best.reason
     else:
         reason = f"none of {len(findings)} alternatives holds: " + "; ".join(finding.reason for finding in findings)
-    return ItemFinding(item=item, status=best.status, reason=reason, elsewhere=best.elsewhere)
+    slow = tuple(pattern for finding in findings for pattern in finding.slow)
+    return ItemFinding(item=item, status=best.status, reason=reason, elsewhere=best.elsewhere, slow=slow)
 
 
 def _judge_tokens(item: EvidenceItem, source: Source, installed: Installed) -> ItemFinding:
@@ -103,7 +104,7 @@ def _judge_pattern(item: EvidenceItem, pattern: str, source: Source, installed: 
         unanswered = unanswered or found is None
     if unanswered:
         reason = f"{_where(item)}: searching for the pattern {_quoted(pattern)} gave no answer in time"
-        return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=reason)
+        return ItemFinding(item=item, status=ItemStatus.UNKNOWN, reason=reason, slow=(pattern,))
     reason = f"{_where(item)} does not match {_quoted(pattern)}"
     return ItemFinding(item=item, status=ItemStatus.FAILS, reason=reason)
 

@@ -10,7 +10,7 @@ from patchctl.launch.allowed import (
     advice_problem,
     characters_problem,
     dropped_problem,
-    given_problem,
+    given_problems,
     variable_problem,
 )
 from patchctl.launch.config_file import config_path, misread_config, unread_config, with_config
@@ -18,6 +18,7 @@ from patchctl.launch.edits import Edited, edited, gives
 from patchctl.launch.effective import State, json_key, json_option, model_of, option, variable
 from patchctl.launch.json_text import read_object
 from patchctl.launch.launches import Command, launches_in, launches_of, not_a_server, plain
+from patchctl.launch.options import broken_options
 from patchctl.launch.shell import ShellError
 from patchctl.launch.table import find_option
 from patchctl.launch.values import Item, Launch, Word
@@ -31,12 +32,13 @@ __all__ = [
     "State",
     "Word",
     "advice_problem",
+    "broken_options",
     "characters_problem",
     "config_path",
     "dropped_problem",
     "edited",
     "find_option",
-    "given_problem",
+    "given_problems",
     "gives",
     "json_key",
     "json_option",

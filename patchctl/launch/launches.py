@@ -14,6 +14,8 @@ from patchctl.launch.values import Launch, Word
 _DEEPEST = 4
 """Shells inside shells that are looked into."""
 
+_MOST_WORDS = 10_000
+
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -65,6 +67,8 @@ def not_a_server(words: Sequence[Word]) -> str | None:
 
 
 def _launches(command: Command, depth: int) -> tuple[Launch, ...]:
+    if len(command.words) > _MOST_WORDS:
+        raise ShellError("shell-too-long", f"a command of more than {_MOST_WORDS} words is not read")
     program = find_program(command.words)
     if program is not None:
         return (_launch(command, program.start, serve=program.serve),)

@@ -180,6 +180,11 @@ class _Reader:
         return tuple(self.words[self.at + 1 : end])
 
 
+def broken_options(items: Sequence[Item]) -> frozenset[str]:
+    """Return the long names of options that were given an object which cannot be read."""
+    return frozenset(item.name for item in items if any(_is_broken(value) for value in item.values))
+
+
 def _is_broken(value: Word) -> bool:
     """Return whether a value is meant for an object and is none; a template (``{{``, ``{%``) is not meant for one."""
     text = value.text.lstrip()

@@ -7,7 +7,7 @@ reads the same off the sources of every release, and fails when one has an optio
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 
@@ -154,6 +154,7 @@ class Known(NamedTuple):
     negated: bool = False
 
 
+@lru_cache(maxsize=1024)
 def find_option(spelled: str) -> Known | None:
     """Return the option that a spelling means; None: vLLM has none, or several.
 

@@ -153,21 +153,24 @@ def _words(line: str) -> list[str]:
 
 
 def _word(line: str, at: int) -> tuple[str, int]:
-    word, quote = "", ""
+    pieces: list[str] = []
+    quote = ""
     while at < len(line) and (quote or line[at] not in _BLANK):
         character = line[at]
         if character == "\\" and at + 1 < len(line) and quote != "'":
             text, at = _escape(line, at + 1)
-            word += text
-        elif quote and character == quote:
-            quote, at = "", at + 1
+            pieces.append(text)
+            continue
+        if quote and character == quote:
+            quote = ""
         elif not quote and character in "\"'":
-            quote, at = character, at + 1
+            quote = character
         else:
-            word, at = word + character, at + 1
+            pieces.append(character)
+        at += 1
     if quote:
         raise UnitError("unit-quote", f"a quote ({quote}) in the unit is opened and never closed")
-    return word, at
+    return "".join(pieces), at
 
 
 def _escape(line: str, at: int) -> tuple[str, int]:

@@ -123,7 +123,7 @@ class Launch(NamedTuple):
         for number, word in enumerate(self.words):
             if number in names and word.raw is None:  # quoted as a whole it would be no assignment
                 name, _, value = word.text.partition("=")
-                shown.append(f"{name}={shlex.quote(value) if value else ''}")
+                shown.append(f"{name}={Word(value).printed if value else ''}")
             else:
                 shown.append(word.printed)
         return " ".join(shown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from patchctl.launch import characters_problem, dropped_problem, find_option, given_problem, variable_problem
+from patchctl.launch import characters_problem, dropped_problem, find_option, given_problems, variable_problem
 from patchctl.lint.signals import signal_findings
 from patchctl.lint.values import Finding, ParsedDiff, error, warning
 from patchctl.model import FixRole
@@ -59,19 +59,19 @@ def _options(patch: Patch) -> Iterator[Finding]:
 def _variables(avoid: Avoid, key: str, patch: Patch) -> Iterator[Finding]:
     for name, value in avoid.env.items():
         place = f"{key}.env.{name}"
-        problem = variable_problem(name, patch.distributions)
+        problem = variable_problem(name, value, patch.distributions)
         if problem is not None:
             yield error("unsafe-advice", problem, place, "advise an option of the service, or describe it in `when`")
         yield from _plain(value, place)
 
 
 def _arguments(avoid: Avoid, key: str) -> Iterator[Finding]:
+    unsafe = {found.at: found.text for found in given_problems(avoid.args)}
     for index, word in enumerate(avoid.args):
-        place = f"{key}.args[{index}]"
-        problem = given_problem(word)
-        if problem is not None:
-            yield error("unsafe-advice", problem, place)
-        yield from _plain(word, place)
+        if index in unsafe:
+            yield error("unsafe-advice", unsafe[index], f"{key}.args[{index}]")
+        else:
+            yield from _plain(word, f"{key}.args[{index}]")
     for index, word in enumerate(avoid.remove_args):
         place = f"{key}.remove_args[{index}]"
         problem = dropped_problem(word)

@@ -8,18 +8,16 @@ that a piece of a symbol that no hunk shows gives a warning. Real trees are judg
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff, Hunk
 from patchctl.evidence.tokens import contains, tokens
 from patchctl.lint.proof import items_of
-from patchctl.lint.values import Finding, ParsedDiff, error, warning
+from patchctl.lint.stalling import slow_pattern
+from patchctl.lint.values import Finding, ParsedDiff, Search, error, warning
 from patchctl.model import EvidenceItem, FixRole
 from patchctl.patch import Patch
-
-Search = Callable[[str, str], bool | None]
-"""``search(pattern, text)``: whether the pattern is found; None: no answer in time."""
 
 _DEFINITION = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _STRANGE = "\0"
@@ -93,9 +91,11 @@ def _collision(item: EvidenceItem, key: str, own: _Own, upstream: Sequence[FileD
     fragments = own.fragments.get(item.file, ())
     if item.matches is not None:
         before, after = ("\n".join(side.text for side in sides) for sides in _sides(fragments))
-        if search(item.matches, after) and search(item.matches, before) is False:
-            return _said(f"{key}.matches", own.name, "the pattern", within=item.symbol)
-        return None
+        found = search(item.matches, after), search(item.matches, before)
+        if None in found:
+            return slow_pattern(f"{key}.matches", item.matches)
+        held = found == (True, False)
+        return _said(f"{key}.matches", own.name, "the pattern", within=item.symbol) if held else None
     return _collision_of_tokens(item, key, own.name, fragments)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from patchctl.diff import parse_diff
 from patchctl.errors import DiffError
 from patchctl.lint.advice import advice_findings
-from patchctl.lint.collision import Search, collision_findings
+from patchctl.lint.collision import collision_findings
 from patchctl.lint.headers import header_findings
 from patchctl.lint.locality import locality_findings
 from patchctl.lint.proof import proof_findings
 from patchctl.lint.relations import relation_findings
 from patchctl.lint.sections import section_findings
+from patchctl.lint.stalling import stalling_findings
 from patchctl.lint.texts import name_findings, text_findings
-from patchctl.lint.values import Entry, Finding, Grade, NamedDiff, ParsedDiff, in_diff, warning
+from patchctl.lint.values import Entry, Finding, Grade, NamedDiff, ParsedDiff, Search, in_diff, warning
 from patchctl.lint.variants import variant_findings
 from patchctl.patch import Kind
 
@@ -44,6 +45,7 @@ def judge_entry(entry: Entry, *, search: Search) -> tuple[Finding, ...]:
     findings += relation_findings(patch, entry.others, entry.known)
     findings += proof_findings(patch, parsed)
     findings += advice_findings(patch, own)
+    findings += stalling_findings(patch, search)
     for one in own:
         findings += section_findings(one)
         findings += header_findings(one)
@@ -51,7 +53,7 @@ def judge_entry(entry: Entry, *, search: Search) -> tuple[Finding, ...]:
         findings += collision_findings(patch, parsed, search)
         for one in own:
             findings += locality_findings(one)
-    return tuple(findings)
+    return tuple(dict.fromkeys(findings))  # a pattern may stall in two checks
 
 
 def _through_the_gate(given: NamedDiff) -> ParsedDiff | Finding:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchctl.lint.values import Finding, ParsedDiff, warning
+from patchctl.patch import pattern_tree
 
 SHORTEST = 8
 """Characters of literal text that a pattern should have, for it to be found in no other line of the log."""
@@ -22,8 +23,8 @@ def signal_findings(pattern: str, parsed: Sequence[ParsedDiff]) -> Iterator[Find
         pattern: regular expression that the loader let through.
         parsed: the entry's own diffs.
     """
-    compiled = re.compile(pattern)
-    if compiled.groups > len(compiled.groupindex):
+    groups = pattern_tree(pattern).state
+    if groups.groups - 1 > len(groups.groupdict):  # the first is the whole match
         message = "the pattern has a group without a name, which tells nobody what it holds"
         yield warning("unnamed-group", message, "signal.log", "write (?P<name>...), or (?:...) for a mere alternative")
     literal = longest_literal(pattern)

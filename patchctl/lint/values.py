@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from patchctl.diff import FileDiff
 from patchctl.patch import Patch
+
+Search = Callable[[str, str], "bool | None"]
+"""``search(pattern, text)``: whether the pattern is found; None: no answer in time."""
 
 
 class Grade(str, Enum):

@@ -10,10 +10,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from patchctl.errors import PatchctlError
-from patchctl.logs.zstd_frames import Frames
+from patchctl.logs.frames import Frames
+from patchctl.logs.source import Gunzip, Source, Watched
 
 BLOCK = 1 << 20
 _PIECE = 1 << 16
@@ -22,7 +23,8 @@ _MEMORY = 1 << 28
 """For xz: a window of 128 MiB and what its decoder needs beside it."""
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _LONGEST_MAGIC = 6
-_AUTOMATIC_GZIP = 31
+_SMALL = 1 << 12
+"""Bytes that a decoder is given at a time: what it leaves, because a part of the file ends there, is read again."""
 
 Progress = Callable[[int], None]
 
@@ -118,63 +120,46 @@ def _raw(log: OpenLog, progress: Progress) -> Iterator[bytes]:
 
 
 def _unpacked(name: str, head: bytes, raw: Iterator[bytes]) -> Iterator[bytes] | None:
+    source = Source(head, raw)
     if head.startswith(_GZIP):
-        return _gunzipped(name, head, raw)
+        return _decoded(name, source, Gunzip, _GZIP)
     if head.startswith(_XZ):
         import lzma
 
-        return _decoded(name, head, raw, lambda: lzma.LZMADecompressor(memlimit=_MEMORY), _XZ)
+        return _decoded(name, source, lambda: lzma.LZMADecompressor(memlimit=_MEMORY), _XZ)
     if head.startswith(_ZSTD):
-        return _zstd(name, head, raw)
+        return _zstd(name, source)
     return None
 
 
-def _gunzipped(name: str, head: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-    import zlib
-
-    data, decoder = head, zlib.decompressobj(_AUTOMATIC_GZIP)
+def _decoded(name: str, source: Source, make: Callable[[], Any], magic: bytes) -> Iterator[bytes]:
+    """Decode with objects of the interface that lzma and compression.zstd share, one for each part of the file."""
+    decoder = make()
     while True:
-        block = decoder.decompress(data, BLOCK)
-        if block:
-            yield block
-        if decoder.eof:
-            data = decoder.unused_data.lstrip(b"\0") or next(raw, b"").lstrip(b"\0")
-            if not data.startswith(_GZIP[: len(data)]) or not data:
-                return  # padding behind the last member, as gzip itself allows
-            decoder = zlib.decompressobj(_AUTOMATIC_GZIP)
-            continue
-        data = decoder.unconsumed_tail or (next(raw, b"") if not block or len(block) < BLOCK else b"")
-        if not data and not block:
+        piece = source.read(_SMALL) if decoder.needs_input else b""
+        if decoder.needs_input and not piece:
             raise _damaged(name, "the compressed data ends too early")
-
-
-def _decoded(name: str, head: bytes, raw: Iterator[bytes], make: Callable[[], Any], magic: bytes) -> Iterator[bytes]:
-    """Decode with an object of the interface that lzma and compression.zstd share."""
-    data, decoder = head, make()
-    while True:
-        block = decoder.decompress(data, BLOCK)
+        block = decoder.decompress(piece, BLOCK)
         if block:
             yield block
-        data = b""
         if decoder.eof:
-            data = decoder.unused_data.lstrip(b"\0") or next(raw, b"").lstrip(b"\0")
-            if not data or not data.startswith(magic[: len(data)]):
+            source.back(len(decoder.unused_data))
+            begin = source.behind_padding(len(magic))  # as gzip itself allows
+            if not begin:
                 return
+            if begin != magic:
+                raise _damaged(name, "behind the compressed data stands something else")
             decoder = make()
-        elif decoder.needs_input:
-            data = next(raw, b"")
-            if not data:
-                raise _damaged(name, "the compressed data ends too early")
 
 
-def _zstd(name: str, head: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+def _zstd(name: str, source: Source) -> Iterator[bytes]:
     import sys
 
     if sys.version_info >= (3, 14):
         from compression import zstd
 
         options = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
-        return _decoded(name, head, raw, lambda: zstd.ZstdDecompressor(options=options), _ZSTD)
+        return _decoded(name, source, lambda: zstd.ZstdDecompressor(options=options), _ZSTD)
     try:
         import zstandard
     except ImportError:
@@ -182,31 +167,16 @@ def _zstd(name: str, head: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
         message = f"{name} is compressed with zstd, which this Python cannot read without the package zstandard"
         raise LogError("no-zstd", message, hint=hint, path=name) from None
     decoder = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG)
-    return _streamed(name, decoder, _Source(head, raw))
+    return _framed(name, decoder, source)
 
 
-def _streamed(name: str, decoder: Any, source: _Source) -> Iterator[bytes]:
-    reader = decoder.stream_reader(cast("Any", source), read_size=_PIECE, read_across_frames=True)
+def _framed(name: str, decoder: Any, source: Source) -> Iterator[bytes]:
+    frames = Frames()
+    reader = decoder.stream_reader(Watched(source, frames), read_size=_PIECE, read_across_frames=True)
     while block := reader.read(BLOCK):
         yield block
-    # The package takes an end in the middle of a frame for the end.
-    if not source.frames.complete:
+    if not frames.whole:
         raise _damaged(name, "the compressed data ends too early")
-
-
-class _Source:
-    """The blocks as a file that the package zstandard reads."""
-
-    def __init__(self, head: bytes, raw: Iterator[bytes]) -> None:
-        self._data, self._raw = head, raw
-        self.frames = Frames()
-
-    def read(self, size: int) -> bytes:
-        if not self._data:
-            self._data = next(self._raw, b"")
-        piece, self._data = self._data[:size], self._data[size:]
-        self.frames.feed(piece)
-        return piece
 
 
 def _damaged(name: str, what: str) -> LogError:

@@ -9,13 +9,13 @@ from patchctl.build import specifier_problem
 from patchctl.errors import RegistryError
 from patchctl.model import EvidenceItem, Fix, FixRole
 from patchctl.model.paths import path_problem
+from patchctl.patch.patterns import pattern_problem
 from patchctl.patch.shapes import EVIDENCE, FIX
 from patchctl.patch.table import Table
 from patchctl.patch.texts import (
     distribution_problem,
     file_name_problem,
     normalised_name,
-    pattern_problem,
     source_problem,
     symbol_problem,
 )

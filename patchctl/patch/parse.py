@@ -14,6 +14,7 @@ from patchctl.patch.advice import read_avoid, read_trigger
 from patchctl.patch.document import Document
 from patchctl.patch.entry import Kind, Patch, Severity, Signal, Variant
 from patchctl.patch.fixes import Means, read_fixes
+from patchctl.patch.patterns import pattern_problem
 from patchctl.patch.rules import read_rule
 from patchctl.patch.shapes import AVOID, ENTRY, SIGNAL, TRIGGER, VARIANT
 from patchctl.patch.table import Table
@@ -22,7 +23,6 @@ from patchctl.patch.texts import (
     file_name_problem,
     is_slug,
     normalised_name,
-    pattern_problem,
     sha256_problem,
     target_problem,
 )

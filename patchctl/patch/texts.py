@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -13,7 +12,6 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,19}")
 _TOOLS = frozenset({"patchctl", "pip", "uv", "conda", "setuptools", "wheel", "virtualenv"})
 _MAX_SLUG = 100
-_MAX_PATTERN = 2000
 _MAX_PARTS = 100
 """As deep as Python lets blocks be indented."""
 
@@ -76,16 +74,3 @@ def symbol_problem(text: str) -> str | None:
     if len(parts) > _MAX_PARTS:
         return f"has more than {_MAX_PARTS} parts, deeper than Python lets definitions nest"
     return None if all(part.isidentifier() for part in parts) else "must be a dotted Python name"
-
-
-def pattern_problem(text: str) -> str | None:
-    """Whether it is a regular expression that says something: one that matches nothing at all proves nothing."""
-    if len(text) > _MAX_PATTERN:
-        return f"is longer than {_MAX_PATTERN} characters"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            pattern = re.compile(text)
-    except (re.error, Warning, OverflowError, RecursionError, MemoryError) as error:
-        return f"is not a sound regular expression: {error}"
-    return "matches even an empty text" if pattern.search("") else None

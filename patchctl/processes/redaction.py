@@ -1,34 +1,51 @@
 """Command lines that may be shown: the values of options and variables that look like secrets are taken out.
 
-Only what is shown is changed; nobody's process is touched. Too much may be taken out, too little must not be.
+Only what is shown is changed; nobody's process is touched. Too much may be taken out, too little must not be. What
+passwords look like in options of one letter, only the program tells (``mysql -pSECRET``): a table has those that are
+met around inference services. How names and texts give a secret away is in ``secrets``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-HIDDEN = "***"
+from patchctl.processes.secrets import HIDDEN, is_secret, without_secrets
+
 LONGEST = 200
 """Characters of a command line that are kept."""
 
-_LONGEST_NAME = 100
 _LONGEST_LINE = 2 * LONGEST
+_LONGEST_ARGUMENT = 1 << 16
+_SHORT_FLAG = 3
+"""Characters of options such as ``-tp``; what is longer, behind an option that takes a secret, may be the secret."""
 
-_WORDS = (
-    r"api[-_]?keys?|keys?|tokens?|secrets?|pass|passwd|passwords?|passphrase|pwd|credentials?|creds?|auth|"
-    r"authorization|bearer|cookies?|jwt|pat|sig|signature"
+_NEXT, _JOINED = "next", "joined"
+_CURL = {"-u": "both", "--user": _NEXT, "-U": "both", "--proxy-user": _NEXT, "-b": "both"}
+_SQL = {"-p": _JOINED}
+_LOGIN = {"-p": "both"}
+_NONE: Mapping[str, str] = MappingProxyType({})
+_OF_PROGRAMS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "curl": _CURL,
+        "sshpass": {"-p": "both"},
+        "mysql": _SQL,
+        "mysqldump": _SQL,
+        "mysqladmin": _SQL,
+        "mariadb": _SQL,
+        "mariadb-dump": _SQL,
+        "redis-cli": {"-a": _NEXT},
+        "valkey-cli": {"-a": _NEXT},
+        "ldapsearch": {"-w": "both"},
+        "smbclient": {"-U": "both"},
+        "login": _LOGIN,  # docker, podman, helm registry, ...
+        **dict.fromkeys(("docker", "nerdctl", "podman", "python", "python3", "scp", "sftp", "ssh", "vllm"), _NONE),
+    }
 )
-_ENDINGS = r"keys?|tokens?|secrets?|passwords?|passwd"
-# The last word of the name, or the last but one ("tokenizer" and "keyfile" are none), or its ending ("hfToken").
-_NAME = (
-    rf"(?:(?:[A-Za-z0-9_.\-]*[-_.])?(?:{_WORDS})(?:[-_.](?:value|string|id|text|header))?"
-    rf"|[A-Za-z0-9_.\-]*(?:{_ENDINGS}))"
-)
-_COUNTED = r"(?:^-*|[-_])(?:batched|new|output|input|max|min|num|scheduled|queued|spec|speculative|prompt)[-_]tokens$"
-_KNOWN = (
-    r"\bhf_[A-Za-z0-9]{8,}|\bsk-[A-Za-z0-9_\-]{8,}|\bgh[pousr]_[A-Za-z0-9]{8,}|\bAKIA[A-Z0-9]{12,}|"
-    r"\bxox[abprs]-[A-Za-z0-9\-]{8,}|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-.]+"
-)
+"""Program -> its options of secrets, and whether the value is the next word, stands right behind, or either.
+
+Those without any end what the program before them takes (``sshpass -e ssh -p 22``).
+"""
 
 
 def redacted(arguments: Sequence[str]) -> str:
@@ -37,78 +54,66 @@ def redacted(arguments: Sequence[str]) -> str:
     Args:
         arguments: as the process has them; one that rewrote them (``setproctitle``) may have all in one.
     """
-    shown: list[str] = []
-    hiding = False
-    for argument in arguments:
-        # The value of such an option may have blanks, and there may be several values (vLLM's --api-key).
-        if hiding and not argument.startswith("-"):
-            shown.append(HIDDEN)
-            continue
-        hiding = _is_secret(argument)
-        name, sign, _ = argument.partition("=")
-        if sign and _is_secret(name):
-            shown.append(f"{name}={HIDDEN}")
-            continue
-        shown += _words(argument)
-    return _shortened(_without_values(" ".join(shown)[:_LONGEST_LINE]))
-
-
-def is_secret(name: str) -> bool:
-    """Return whether an option or a variable looks as if its value were a secret."""
-    return _is_secret(name)
-
-
-def without_secrets(text: str) -> str:
-    """Return a text with what looks like a secret in it replaced by ``***``; its length does not matter."""
-    return _without_values(text)
-
-
-def _words(argument: str) -> list[str]:
-    """The words of one argument, without what stands behind an option among them."""
-    shown: list[str] = []
-    hiding = False
-    for word in argument.split():
-        if hiding and not word.startswith("-"):
-            shown.append(HIDDEN)
-            continue
-        hiding = word.startswith("-") and _is_secret(word)
-        shown.append(word)
-    return shown
-
-
-def _is_secret(word: str) -> bool:
-    import re
-
-    if len(word) > _LONGEST_NAME:  # no option is called so, and the expression takes its time over it
-        return word.startswith("-")
-    return re.fullmatch(rf"-*{_NAME}", word, re.IGNORECASE) is not None and not _counts(word)
-
-
-def _counts(name: str) -> bool:
-    """Whether it is a number of tokens, which is no secret and worth seeing."""
-    import re
-
-    return re.search(_COUNTED, name, re.IGNORECASE) is not None
-
-
-def _without_values(line: str) -> str:
-    """Take out ``Bearer value``, ``NAME=value``, ``"name": "value"``, ``user:password@``, and what looks like a key."""
-    import re
-
-    line = re.sub(r"\b(?:bearer|basic)\s+[^\s\"']+", HIDDEN, line, flags=re.IGNORECASE)
-    # Several cookies stand in one header; quotes may be escaped, and a name may stand in brackets.
-    line = re.sub(r"\b(cookie\s*:\s?)[^\"']+", rf"\1{HIDDEN}", line, flags=re.IGNORECASE)
-    value = re.compile(r"\\\\?[\"'][^\"']*[\"']?|\"[^\"]*\"?|'[^']*'?|[^\s\"',;&}\]]+")
-    shown, at = "", 0
-    for found in re.finditer(r"(?<![\w.\-])([\w.\-]+)\\?[\"']?\]?\s?[=:]\s?", line):
-        behind = value.match(line, found.end())
-        if found.start() >= at and behind is not None and _is_secret(found[1]):
-            shown += line[at : found.end()] + HIDDEN
-            at = behind.end()
-    line = shown + line[at:]
-    line = re.sub(r"(?<=://)[^/\s@]+@", f"{HIDDEN}@", line)
-    return re.sub(_KNOWN, HIDDEN, line)
-
-
-def _shortened(line: str) -> str:
+    line = " ".join(" ".join(shown.split()) for shown in shown_arguments(arguments) if shown.strip())
+    line = without_secrets(line[:_LONGEST_LINE])
     return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def shown_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return as many arguments as were given, each fit to be shown but for what its own text gives away.
+
+    That is taken out by :func:`without_secrets`, which may be given several of them as one text.
+    """
+    line = _Line()
+    return tuple(line.shown(argument) for argument in arguments)
+
+
+class _Line:
+    """One pass over a command line: which program is running, and whether a secret is expected."""
+
+    def __init__(self) -> None:
+        self.short: Mapping[str, str] = {}
+        self.hiding = self.first = self.several = False
+
+    def shown(self, argument: str) -> str:
+        """Return one argument without its secrets; one of several words is looked at word by word."""
+        import re
+
+        if self._is_value(argument):
+            return HIDDEN
+        name, sign, _ = argument.partition("=")
+        if sign and is_secret(name):
+            return f"{name}={HIDDEN}"
+        # What is long is cut to its beginning before it is shown.
+        pieces = re.split(r"(\s+)", argument[:_LONGEST_ARGUMENT])
+        if len(pieces) == 1 and len(argument) <= _LONGEST_ARGUMENT:
+            return self._word(argument)
+        inside = _Line()
+        for at in range(0, len(pieces), 2):
+            pieces[at] = HIDDEN if inside._is_value(pieces[at]) else inside._word(pieces[at])
+        return "".join(pieces) + ("" if len(argument) <= _LONGEST_ARGUMENT else f" {HIDDEN}")
+
+    def _is_value(self, word: str) -> bool:
+        """Whether a secret is expected and this is one; an option ends the values, unless it stands right behind."""
+        if not self.hiding or not word:
+            return False
+        first, self.first = self.first, False
+        option = word.startswith("-") and not (first and not word.startswith("--") and len(word) > _SHORT_FLAG)
+        self.hiding = self.several and not option
+        return not option
+
+    def _word(self, word: str) -> str:
+        self.short = _OF_PROGRAMS.get(word.rpartition("/")[2].rpartition("=")[2], self.short)
+        for option, where in self.short.items():
+            if word == option and where != _JOINED:
+                self._expect(several=False)
+                return word
+            if where != _NEXT and word.startswith(option) and len(word) > len(option):
+                return f"{option}{HIDDEN}"
+        if word.startswith("-") and is_secret(word):
+            self._expect(several=True)  # vLLM's --api-key takes as many as there are
+        return word
+
+    def _expect(self, *, several: bool) -> None:
+        self.hiding = self.first = True
+        self.several = several

@@ -1,113 +1,140 @@
-"""A regular expression search with a real deadline: work whose end must be enforced from outside.
+"""Regular expression searches with a real deadline: in a process of their own, which the kernel ends.
 
-A pattern comes from a registry and the text from an installed file; together they may backtrack for hours, and no
-thread can interrupt that. The matcher of the standard library looks for signals while it runs, so an alarm can.
+A pattern comes from a registry and the text from an installed file or a log; together they may take hours. Nothing in
+the same process could end that for certain: the matcher of the standard library looks for signals only between its
+steps (up to Python 3.10 counted anew at each place where it tries to match), and one step may go over the whole text.
+So a child searches, under a timer whose expiry kills it. What the child does is in ``matching``.
 """
 
 from __future__ import annotations
 
+import os
 import signal
-import threading
-import time
 import warnings
-from collections.abc import Callable, Mapping
-from types import FrameType
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple
 
-Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int
+from patchctl.processes.matching import FOUND, NOT_FOUND, Answer, Kind, ask, groups_of, serve
 
-Result = TypeVar("Result")
-
-SHORTEST = 0.001
-"""Seconds. What is left of somebody else's timer is never set to zero, which would switch it off."""
+_GRACE = 1.0
+"""Seconds after its deadline at which a child is given up that its own timer did not end."""
 
 
-class _DeadlineError(Exception):
-    """The alarm went off; never leaves this module."""
+class _Child(NamedTuple):
+    """The process that searches, and our ends of the pipes to and from it."""
+
+    pid: int
+    requests: int
+    answers: int
 
 
-def search_within(pattern: str, text: str, seconds: float = 0.5) -> bool | None:
-    """Return whether ``pattern`` is found anywhere in ``text``; None: no answer.
+class Searcher:
+    """Searches texts for patterns until it is closed; the child begins with the first search.
 
-    There is no answer when the deadline passed, when the pattern is no regular expression or too large for one, and
-    where nothing could enforce the deadline: outside the main thread, without ``SIGALRM``, or when another alarm has
-    been set from C. ``^`` and ``$`` are the ends of the text; ``(?m)`` in the pattern changes that.
-
-    While it runs it owns ``SIGALRM`` and the real-time interval timer; it puts both back, what is left of a running
-    timer included.
+    There is no answer (None) when the deadline passed, when the pattern is no regular expression or wants too much
+    memory, when the time for all searches is used up, and where no child can be made. A pattern without an answer is
+    asked about so many times and no more. ``^`` and ``$`` are the ends of the text; ``(?m)`` changes that.
 
     Args:
-        pattern: regular expression of the ``re`` module.
-        text: what to search.
-        seconds: deadline for compiling and searching; nothing is searched unless it is positive.
+        deadline: seconds for compiling and searching once; nothing is searched unless it is positive.
+        budget: seconds for all searches together; None: no limit but the deadline.
+        misses: how often a pattern may give no answer before it is not tried any more.
     """
-    return _within(lambda: _search(pattern, text), seconds)
+
+    __slots__ = ("_child", "_deadline", "_left", "_misses", "_most_misses", "_seconds")
+
+    def __init__(self, *, deadline: float = 0.5, budget: float | None = 3.0, misses: int = 1) -> None:
+        self._deadline, self._left, self._most_misses = deadline, budget, misses
+        self._misses: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+        self._child: _Child | None = None
+
+    def __enter__(self) -> Searcher:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def search(self, pattern: str, text: str) -> bool | None:
+        """Return whether ``pattern`` is found anywhere in ``text``; None: no answer."""
+        answer = self._ask(Kind.SEARCH, pattern, text)
+        return None if answer is None else answer == FOUND
+
+    def match(self, pattern: str, text: str) -> tuple[bool, Mapping[str, str] | None]:
+        """Match ``pattern`` at the start of ``text``; return whether there was an answer, and what its groups hold.
+
+        Without a match there are no groups: None. Those without a name, or that took no part, are left out.
+        """
+        answer = self._ask(Kind.MATCH, pattern, text)
+        if answer is None or answer == NOT_FOUND:
+            return answer is not None, None
+        return True, groups_of(answer)
+
+    def seconds_of(self, pattern: str) -> float:
+        """Return how many seconds of the processor a pattern has taken; without an answer the deadline counts."""
+        return self._seconds.get(pattern, 0.0)
+
+    def close(self) -> None:
+        """End the child."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        os.close(child.requests)
+        os.close(child.answers)
+        try:
+            os.kill(child.pid, signal.SIGKILL)
+            os.waitpid(child.pid, 0)
+        except OSError:
+            pass  # whoever started us does not want to know about children (SIGCHLD is ignored)
+
+    def _ask(self, kind: Kind, pattern: str, text: str) -> bytes | None:
+        if self._misses.get(pattern, 0) >= self._most_misses or (self._left is not None and self._left <= 0):
+            return None
+        seconds = self._deadline if self._left is None else min(self._deadline, self._left)
+        if seconds <= 0:
+            return None
+        answer = self._asked(kind, pattern, text, seconds)
+        if answer is None:
+            self.close()
+            answer = Answer(told=False, seconds=seconds, found=b"")
+        if self._left is not None:
+            self._left -= answer.seconds
+        self._seconds[pattern] = self._seconds.get(pattern, 0.0) + answer.seconds
+        if not answer.told:
+            self._misses[pattern] = self._misses.get(pattern, 0) + 1
+            return None
+        return answer.found
+
+    def _asked(self, kind: Kind, pattern: str, text: str, seconds: float) -> Answer | None:
+        """Return what the child says; None: it ended instead, or there is none."""
+        try:
+            child = self._child = self._child or _born()
+            return ask(child.requests, child.answers, kind, pattern, text, seconds, patience=seconds + _GRACE)
+        except OSError:
+            return None
 
 
-def match_within(pattern: str, text: str, seconds: float = 0.5) -> tuple[bool, Mapping[str, str] | None]:
-    """Match ``pattern`` at the start of ``text``; return whether there was an answer, and what its named groups hold.
-
-    Without a match there are no groups: None; those that took no part are left out. When there is no answer, and what
-    happens meanwhile, is as :func:`search_within` says.
-    """
-    found = _within(lambda: _match(pattern, text), seconds)
-    return (False, None) if found is None else (True, found[0])
-
-
-def _within(act: Callable[[], Result | None], seconds: float) -> Result | None:
-    if seconds <= 0 or not hasattr(signal, "setitimer"):
-        return None
-    handler = signal.getsignal(signal.SIGALRM)
-    if handler is None or threading.current_thread() is not threading.main_thread():
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "possible nested set" and the like are no news to whoever runs a command
-        return _armed(act, seconds, handler)
-
-
-def _armed(act: Callable[[], Result | None], seconds: float, handler: Handler) -> Result | None:
-    armed = True
-
-    def expire(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal armed
-        if armed:  # an alarm that comes while everything is put back must not interrupt that
-            armed = False
-            raise _DeadlineError
-
-    started = time.monotonic()
-    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)  # somebody else's alarm must not find our handler
-    signal.signal(signal.SIGALRM, expire)
+def _born() -> _Child:
+    """Start a child; OSError when there can be none."""
+    theirs, requests = os.pipe()
+    answers, ours = os.pipe()
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        found = act()
-        armed = False
-    except _DeadlineError:
-        found = None
-    finally:
-        armed = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), SHORTEST), interval)
-    return found
-
-
-def _search(pattern: str, text: str) -> bool | None:
-    import re
-
-    try:
-        return re.search(pattern, text) is not None
-    except (re.error, RecursionError, OverflowError, MemoryError):
-        return None
-
-
-def _match(pattern: str, text: str) -> tuple[Mapping[str, str] | None] | None:
-    import re
-
-    try:
-        found = re.match(pattern, text)
-    except (re.error, RecursionError, OverflowError, MemoryError):
-        return None
-    if found is None:
-        return (None,)
-    return ({name: value for name, value in found.groupdict().items() if value is not None},)
+        with warnings.catch_warnings():
+            # Python warns of other threads, which are not there in the child; it touches nothing of theirs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError:
+        for fd in (theirs, requests, answers, ours):
+            os.close(fd)
+        raise
+    if pid == 0:
+        try:
+            serve(theirs, ours)
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    os.close(ours)
+    return _Child(pid=pid, requests=requests, answers=answers)

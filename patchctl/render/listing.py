@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from patchctl.commands import Listing
 from patchctl.model import BuildRule, EvidenceItem, Fix
-from patchctl.patch import Patch, Trigger
+from patchctl.patch import Avoid, Patch, Trigger
 from patchctl.render.console import print_blank, print_diff, print_field, print_line
-from patchctl.render.words import avoidance, evidence_text, one_line, trigger_text
+from patchctl.render.words import avoidance, evidence_text, one_line, trigger_text, unsafe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -142,9 +142,7 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
     for trigger in entry.triggers:
         print_field(console, "trigger", trigger_text(trigger))
     for avoid in entry.avoid:
-        print_field(console, "avoid", avoidance(avoid) or "(no flag avoids it)")
-        print_field(console, "when", one_line(avoid.when))
-        print_field(console, "cost", one_line(avoid.cost))
+        _print_avoid(console, avoid, entry)
     if entry.signal is not None:
         print_field(console, "signal", entry.signal.log)
     for relation in ("cve", "requires", "conflicts", "replaces"):
@@ -161,6 +159,15 @@ def _print_details(console: Console, entry: Patch, listing: Listing) -> None:
         print_blank(console)
         print_line(console, name, style="bold")
         print_diff(console, text)
+
+
+def _print_avoid(console: Console, avoid: Avoid, entry: Patch) -> None:
+    print_field(console, "avoid", avoidance(avoid) or "(no flag avoids it)")
+    problem = unsafe(avoid, entry)
+    if problem is not None:
+        print_field(console, "but", problem, style="yellow")
+    print_field(console, "when", one_line(avoid.when))
+    print_field(console, "cost", one_line(avoid.cost))
 
 
 def _print_fix(console: Console, fix: Fix) -> None:

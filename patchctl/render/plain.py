@@ -25,6 +25,7 @@ from patchctl.render.words import (
     restart_advice,
     summary,
     trigger_text,
+    unsafe,
 )
 from patchctl.verdict import Action, Assessment, FileFinding
 
@@ -272,7 +273,9 @@ def _launches(entry: Patch) -> Iterator[str]:
         yield _record("trigger", trigger_text(trigger))
     for avoid in entry.avoid:
         conditions = f"when={one_line(avoid.when)}", f"cost={one_line(avoid.cost)}"
-        yield _record("avoid", avoidance(avoid), *conditions)
+        problem = unsafe(avoid, entry)
+        told = [f"problem={problem}"] if problem is not None else []
+        yield _record("avoid", avoidance(avoid), *told, *conditions)
 
 
 def _fix(fix: Fix) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchctl.commands import Report
 from patchctl.evidence import FixFinding, FixStatus
 from patchctl.model import OWNER_EXECUTES, EvidenceItem, FileEdit, FixRole
-from patchctl.patch import Avoid, Trigger
+from patchctl.patch import Avoid, Patch, Trigger
 from patchctl.verdict import DUE, Action, Assessment
 
 FIX_WORDS = {
@@ -111,6 +111,13 @@ def avoidance(avoid: Avoid) -> str:
 
     words = [*(f"{key}={shell_word(value)}" for key, value in avoid.env.items()), *map(shell_word, avoid.args)]
     return " ".join(words + [f"(without {' '.join(avoid.remove_args)})"] * bool(avoid.remove_args))
+
+
+def unsafe(avoid: Avoid, patch: Patch) -> str | None:
+    """Why an avoidance must not be put into a command, as a clause; None: it may."""
+    from patchctl.launch import advice_problem
+
+    return advice_problem(avoid.args, avoid.env, avoid.remove_args, patch.distributions)
 
 
 def trigger_text(trigger: Trigger) -> str:

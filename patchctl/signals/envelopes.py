@@ -117,8 +117,9 @@ def journal_line(record: Mapping[str, object]) -> Line | None:
     if not isinstance(text, str):
         return None
     micro = record.get("__REALTIME_TIMESTAMP")
-    known = isinstance(micro, str) and micro.isdecimal() and len(micro) <= _LONGEST_TIME
-    second = int(str(micro)) // _DIGITS_OF_FRACTION if known else None
+    second = None
+    if isinstance(micro, str) and micro.isascii() and micro.isdecimal() and len(micro) <= _LONGEST_TIME:
+        second = int(micro) // _DIGITS_OF_FRACTION
     unit = record.get("_SYSTEMD_UNIT") or record.get("CONTAINER_NAME") or record.get("SYSLOG_IDENTIFIER")
     pid = record.get("_PID")
     name = unit if isinstance(unit, str) else None

@@ -22,6 +22,7 @@ from patchctl.signals.records import json_record
 from patchctl.signals.values import Header, Stamp
 
 _TAG = rb"\(([A-Za-z][\w.:-]{0,80}) pid=(\d{1,10})(?:,[^()\n]{0,100})?\) "
+_TAGGED = re.compile(_TAG)
 _LEVEL = rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _WHEN = rb"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?"
 _WHERE = rb"(?:\[([^\]\s:]{1,200}):\d{1,7}\]|([^\]\s:\[]{1,200}):\d{1,7}\])"
@@ -60,7 +61,7 @@ class HeaderForm:
             file=(where or old_where).rpartition(b"/")[2].decode("utf-8", "surrogateescape"),
             message=message,
             # Behind the operator's own prefix the logger writes the tag itself; before it, the stream does.
-            process=_text(tags[-2] or tags[0]),
+            process=_named(text[: found.end()]) if tags[-2] or tags[0] else None,
             pid=_text(tags[-1] or tags[1]),
             when=(year, month, day, hour, minute, second, zone),
             raw=text[: found.end()] if written is text else written[: max(written.find(message[:_ENOUGH]), 0)],
@@ -86,6 +87,16 @@ def stamp_of(header: Header, latest: int) -> Stamp | None:
 def without_colours(text: bytes) -> bytes:
     """Return a line without the sequences that colour it on a terminal; the very object where there are none."""
     return _COLOUR.sub(b"", text[:_LONGEST]) if b"\x1b" in text else text
+
+
+def _named(prefix: bytes) -> str:
+    """Every process that left its name before the line, the one that the line passed last in front.
+
+    A forked process writes through its parent, so two names are in order; but what somebody makes a process print may
+    begin with a name too, and must not hide the one that really stands before it.
+    """
+    names = (found[1].decode("ascii", "replace") for found in _TAGGED.finditer(prefix))
+    return "/".join(dict.fromkeys(names))
 
 
 def _text(value: bytes | None) -> str | None:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from patchctl.signals.envelopes import Envelope, unwrap
 from patchctl.signals.headers import HeaderForm
-from patchctl.signals.values import Header, Line, Watch
+from patchctl.signals.values import TOO_SLOW, Header, Line, Watch
 
 Search: TypeAlias = Callable[[str, str], "tuple[bool, Mapping[str, str] | None]"]
 """Matches a pattern at the start of a text; gives whether there was an answer in time, and the groups of the match."""
@@ -106,7 +106,7 @@ class Judge:
             return Verdict(groups=None, why="other-source"), header
         answered, groups = self._match(watch, header)
         if not answered:
-            return Verdict(groups=None, why="too-slow"), header
+            return Verdict(groups=None, why=TOO_SLOW), header
         if groups is None:
             return Verdict(groups=None, why="not-at-start"), header
         if self._continues(watch, line, header, past):

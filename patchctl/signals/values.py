@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+TOO_SLOW = "too-slow"
+"""Why a line does not count of which nobody knows whether it should."""
+
 
 class Watch(NamedTuple):
     """One signal to look for.
@@ -157,6 +160,11 @@ class EntryCount(NamedTuple):
     mismatch: Mismatch | None
     spikes: tuple[Spike, ...]
     passed_over: tuple[tuple[str, int], ...]
+
+    @property
+    def complete(self) -> bool:
+        """Every line that has the text was judged; else the counts are the least that there may have been."""
+        return TOO_SLOW not in dict(self.passed_over)
 
 
 class Counted(NamedTuple):

@@ -36,6 +36,7 @@ def _entry(count: EntryCount, found: Incidence) -> dict[str, Any]:
         "title": count.title,
         "lines": count.lines,
         "hits": _whole(count.hits),
+        "complete": count.complete,
         "per_thousand": found.rate(count.hits),
         "ranks": count.ranks,
         "ranks_from": count.ranks_from,

@@ -36,6 +36,7 @@ def _entry(count: EntryCount, found: Incidence) -> Iterator[tuple[str, ...]]:
         f"first={stamp_text(count.first) or '-'}",
         f"last={stamp_text(count.last) or '-'}",
         f"undated={count.undated}",
+        *(() if count.complete else ("complete=no",)),
     )
     for label, rows in (("kind", count.kinds), ("instance", count.instances), ("process", count.writers)):
         for name, lines in rows:

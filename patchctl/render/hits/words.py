@@ -63,6 +63,7 @@ def number_text(value: float) -> str:
 def hits_text(count: EntryCount, found: Incidence) -> str:
     """Say how many hits there were, and at what rate."""
     said = f"{number_text(count.hits)} hit{'' if count.hits == 1 else 's'}"
+    said = said if count.complete else f"at least {said}"
     return f"{said}, {rate_text(found.rate(count.hits))}" if count.lines else said
 
 

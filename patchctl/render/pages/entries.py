@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from patchctl.commands.describe import Standing, may_go, receipt_of, standing_of
 from patchctl.evidence import FixFinding, FixStatus, ItemFinding, ItemStatus
-from patchctl.patch import Avoid
+from patchctl.patch import Patch
 from patchctl.render.escape import https_address, markup, markup_block
-from patchctl.render.words import FIX_WORDS, avoidance, contradictions, evidence_text, one_line
+from patchctl.render.words import FIX_WORDS, avoidance, contradictions, evidence_text, one_line, unsafe
 from patchctl.verdict import DUE, Action, Assessment, SourceDiff, Verdict
 
 _TINTS = {
@@ -52,7 +52,7 @@ def entry_article(entry: Assessment) -> Iterator[str]:
     if case.fixes:
         yield from _fixes(case.fixes)
     if patch is not None and patch.avoid:
-        yield from _avoidances(patch.avoid)
+        yield from _avoidances(patch)
     if entry.files:
         yield from _files(entry)
     for diff in case.recorded or case.due:
@@ -120,12 +120,15 @@ def _evidence(item: ItemFinding) -> str:
     return f"<li>{tag} <code>{markup(evidence_text(item.item))}</code>{reason}</li>"
 
 
-def _avoidances(avoids: Sequence[Avoid]) -> Iterator[str]:
+def _avoidances(patch: Patch) -> Iterator[str]:
     yield "<h4>Avoidance</h4><ul>"
-    for avoid in avoids:
+    for avoid in patch.avoid:
         words = ((label, one_line(text)) for label, text in (("when", avoid.when), ("cost", avoid.cost)) if text)
         more = "; ".join(f"{label}: {text}" for label, text in words)
-        yield f'<li><code>{markup(avoidance(avoid))}</code> <span class="soft">{markup(more)}</span></li>'
+        problem = unsafe(avoid, patch)
+        # What is not allowed is told, and not written as a command that somebody may copy.
+        way = f"<code>{markup(avoidance(avoid))}</code>" if problem is None else f"not shown: {markup(problem)}"
+        yield f'<li>{way} <span class="soft">{markup(more)}</span></li>'
     yield "</ul>"
 
 

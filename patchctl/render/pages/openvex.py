@@ -15,7 +15,7 @@ from patchctl.model import FixRole
 from patchctl.patch import Kind, Patch
 from patchctl.render.escape import json_text, visible
 from patchctl.render.pages.purl import purl_of
-from patchctl.render.words import avoidance, one_line
+from patchctl.render.words import avoidance, one_line, unsafe
 from patchctl.verdict import Assessment, Need, Verdict
 
 _CONTEXT = "https://openvex.dev/ns/v0.2.0"
@@ -82,7 +82,7 @@ def _judged(entry: Assessment, patch: Patch) -> _Said:
 def _advice(entry: Assessment, patch: Patch) -> str:
     words = [f"patchctl apply {entry.id}"] if patch.kind is not Kind.ADVISORY else []
     words = [f"patchctl unhold {entry.id}, then {word}" for word in words] if entry.need is Need.HELD else words
-    words += [f"start it with {avoidance(avoid)}" for avoid in patch.avoid]
+    words += [f"start it with {avoidance(avoid)}" for avoid in patch.avoid if unsafe(avoid, patch) is None]
     return "; or ".join(words) or "see patchctl status"
 
 
