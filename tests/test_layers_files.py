@@ -109,6 +109,7 @@ BY_NAME = {
     "logs/opening.py": "os.open: a log that the operator named",
     "notes.py": "os.open: the caller's own cache directory",
     "processes/clock.py": "open: /proc",
+    "processes/matching.py": "open os.listdir: /proc/self",
     "processes/scanning.py": "os.listdir os.path.exists os.path.realpath os.readlink os.stat: /proc, the site itself",
     "processes/table.py": "os.open: /proc",
     "publishing/writing.py": "os.open os.path.realpath: the directory of a file that the operator named",

@@ -12,6 +12,7 @@ import struct
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ NOT_FOUND, FOUND = b"\0", b"\1"
 _MEMORY = 1 << 29
 """Bytes that a child may add to what its parent had: the matcher keeps every place that it may come back to."""
 _PIECE = 1 << 16
+_MOST_TRIED = 1 << 12
 _DATA = 5
 """Field of ``/proc/self/statm``: pages of data and stack."""
 
@@ -96,11 +98,25 @@ def _keep_only(requests: int, answers: int) -> None:
     requests, answers = os.dup(requests), os.dup(answers)  # one of them may be 0 or 1 itself
     os.dup2(requests, 0)
     os.dup2(answers, 1)
-    os.closerange(2, os.sysconf("SC_OPEN_MAX"))
+    for fd in _open_files():
+        if fd > 1:
+            with suppress(OSError):  # the list itself was read from one of them
+                os.close(fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the parent, which may go on asking
     for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _open_files() -> list[int]:
+    """Return the descriptors that are open; up to the limit there may be a thousand million numbers to try.
+
+    ``os.closerange`` tries them one by one on kernels older than 5.9, which have no close_range(2).
+    """
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return list(range(min(os.sysconf("SC_OPEN_MAX"), _MOST_TRIED)))
 
 
 def _limit_memory() -> None:

@@ -7,11 +7,11 @@ there. What was copied into a site without an installer is not seen here.
 from __future__ import annotations
 
 import os
-import shlex
 
 from patchctl.disk import look_below, open_parent
 from patchctl.errors import TargetError
 from patchctl.model.layout import JOURNAL_PATH, LEDGER_PATH, STATE_DIR
+from patchctl.model.shell import shell_word
 from patchctl.target.distributions import LARGEST_RECORD
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import parse_record
@@ -31,7 +31,7 @@ def refuse_brought_state(site: str) -> None:
         return
     name = info.partition("-")[0]
     message = f"{site}/{STATE_DIR} was installed with {info}, whose RECORD lists it: nothing in it is patchctl's own"
-    hint = f"pip uninstall {shlex.quote(name)} removes it; patchctl adopt records what is in the files after that"
+    hint = f"pip uninstall {shell_word(name)} removes it; patchctl adopt records what is in the files after that"
     raise TargetError("brought-state", message, hint=hint, path=f"{info}/RECORD")
 
 
