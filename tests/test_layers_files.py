@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_layers import PACKAGE, modules
+from tests.test_layers import PACKAGE, imports, modules
 
 PARSERS = {
     "json.load": "documents",
@@ -156,6 +156,13 @@ OF_A_DESCRIPTOR = frozenset(
 )
 OF_A_DESCRIPTOR_NAMES = frozenset({"fd", "root_fd", "root", "directory", "parent", "inside", "held"})
 """What a descriptor is called here, in calls that take a path or a descriptor."""
+TOUCHING = frozenset(
+    """os posix io shutil tempfile glob codecs mmap fileinput linecache tarfile zipfile pathlib ast csv
+    marshal""".split()  # noqa: SIM905
+)
+"""Modules that open, look at or parse something: their calls are found by their own names alone."""
+NOT_TOUCHING = {"io.BytesIO", "pathlib.Path", "zipfile.ZipInfo", "zipfile.ZipFile"}
+NETWORK = frozenset("socket ssl http ftplib smtplib asyncio socketserver xmlrpc requests httpx aiohttp".split())  # noqa: SIM905
 JOINERS = frozenset({"os.path.join", "os.path.normpath", "Path", "PurePath"})
 
 
@@ -226,6 +233,35 @@ def test_no_parser_comes_in_under_another_name() -> None:
                     for name in renamed
                     if name not in {"tomli", "yaml.events"}
                 ]
+    assert wrong == []
+
+
+def hidden_names(tree: ast.Module) -> Iterator[str]:
+    """What comes in under a name by which its calls are not found: ``from os import listdir``, ``import os as x``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.split(".")[0] in TOUCHING:
+            yield from ({f"{node.module}.{alias.name}" for alias in node.names} - NOT_TOUCHING)
+        elif isinstance(node, ast.Import):
+            yield from (it.name for it in node.names if it.asname and it.name.split(".")[0] in TOUCHING)
+
+
+def test_nothing_that_touches_files_comes_in_under_another_name() -> None:
+    found = {name_in(path): names for _, path, tree in parsed() if (names := set(hidden_names(tree)))}
+    assert found == {}
+
+
+@pytest.mark.parametrize("code", ["from os import listdir", "import os as system", "from shutil import copy"])
+def test_another_name_would_be_seen(code: str) -> None:
+    assert list(hidden_names(ast.parse(code)))
+
+
+def test_nothing_imports_what_opens_connections() -> None:
+    """``urllib.parse`` makes texts; the optional library for GPUs (``commands/hardware.py``) asks the driver."""
+    wrong = []
+    for _, path, tree in parsed():
+        for name, line in imports(tree):
+            if name.split(".")[0] in NETWORK or (name.split(".")[0] == "urllib" and name != "urllib.parse"):
+                wrong.append(f"{name_in(path)}:{line} imports {name}")
     assert wrong == []
 
 

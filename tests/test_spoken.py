@@ -11,6 +11,8 @@ from typer.main import get_command
 from patchctl.cli.app import app
 from patchctl.commands import Place
 from patchctl.commands.given import given_options
+from patchctl.errors import Problem
+from patchctl.render.problems import problem_text
 from patchctl.render.spoken import VERBS, document_with_options, record_with_options, with_options
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import on_a_terminal, patchctl
@@ -107,3 +109,13 @@ def test_a_terminal_says_the_options_too(options: str, tmp_path: Path) -> None:
     where = ("--site", str(tmp_path / "site"), "--registry", str(tmp_path / "mine"))
     shown = on_a_terminal("status", *where, columns=400).decode()
     assert f"1 due: run patchctl apply {options}" in shown
+
+
+def test_a_hint_is_broken_into_lines_and_its_command_is_not() -> None:
+    words = "apply --site /srv/a-very-long-place/lib/python3.11/site-packages --registry /srv/patches one"
+    problem = Problem(code="x", message="m", hint=f"where both are one registry by two paths: patchctl {words}")
+    lines = problem_text(problem, width=40).split("\n\n")[1].split("\n")
+    assert lines[-1] == f"patchctl {words}"
+    assert all(len(line) <= 40 for line in lines[:-1])
+    listed = Problem(code="x", message="m", hint="put it back, run: patchctl recover, then make the edit once again")
+    assert "\npatchctl" not in problem_text(listed, width=62)

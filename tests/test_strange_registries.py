@@ -357,7 +357,9 @@ class TestOneMoreEntry:
         before = tree_state(tmp_path)
         done = patchctl("apply", "--json", "--site", str(site), "--registry", str(registry))
         assert done.code == 3
-        assert [error["code"] for error in done.document["errors"]][:1] == ["bad-distribution"]
+        first = done.document["errors"][0]
+        assert first["code"] == "bad-distribution"
+        assert f"names {name.lower()}, which no entry may be about" in first["message"]
         assert tree_state(tmp_path) == before
 
     @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ def distribution_problem(text: str) -> str | None:
 def target_problem(text: str) -> str | None:
     """Whether it is the name of a distribution whose files an entry may be about."""
     if normalised_name(text) in _TOOLS:
-        return "installs packages, or is patchctl itself: whoever changes it decides what root runs"
+        name = normalised_name(text)
+        return f"names {name}, which no entry may be about: it installs packages, or is patchctl itself"
     return distribution_problem(text)
 
 

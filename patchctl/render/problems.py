@@ -12,6 +12,8 @@ from patchctl.render.spoken import with_options
 _MANY = 8
 _COMMANDS = ("hint: sudo ", "hint: chown ", "hint: chmod ", "hint: mv ")
 """How hints begin that are a command and nothing else."""
+_LAST = ": patchctl "
+"""How the command begins that a hint ends with."""
 
 _COLOURS = {"error": "31", "warning": "33"}
 
@@ -38,10 +40,19 @@ def problem_text(
     hint = f"hint: {visible(with_options(problem.hint, given))}" if problem.hint else ""
     if width is not None:
         text = wrapped(text, width)
-        # A command that is broken into lines is several commands once it is pasted.
-        hint = hint if hint.startswith(_COMMANDS) else wrapped(hint, width)
+        hint = _pasteable(hint, width)
     text += f"\n\n{hint}" if hint else ""
     return f"\x1b[1;{_COLOURS[label]}m{label}:\x1b[0m{text.removeprefix(label + ':')}" if colour else text
+
+
+def _pasteable(hint: str, width: int) -> str:
+    """Break a hint into lines, but not its command: that would be several commands once it is pasted."""
+    if len(hint) <= width or hint.startswith(_COMMANDS):
+        return hint
+    why, last, command = hint.rpartition(_LAST)
+    if not last or ", " in command or "; " in command:
+        return wrapped(hint, width)
+    return f"{wrapped(f'{why}:', width)}\n{last.removeprefix(': ')}{command}"
 
 
 def environment_text(target: Target) -> str:

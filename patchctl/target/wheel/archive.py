@@ -19,14 +19,13 @@ from patchctl.model.target import row_sha256
 from patchctl.target.record import parse_record
 from patchctl.target.wheel.framing import check_layout, read_frame
 from patchctl.target.wheel.members import Places, checked_members, info_directory, is_executable, place_members
-from patchctl.target.wheel.refusal import RefusedError
+from patchctl.target.wheel.refusal import HINT, RefusedError
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 _LARGEST = 64 << 20
 """Bytes of one member that is read, RECORD included; as everywhere below a site."""
-_HINT = "take the file that was installed: pip download --no-deps DISTRIBUTION==VERSION"
 
 
 class WheelFile(NamedTuple):
@@ -71,7 +70,7 @@ class Archive(NamedTuple):
             return None
         data = self.bytes(name)
         if row_sha256(self.listed.get(name)) != sha256_hex(data):
-            raise TargetError("wrong-record", f"{self.path}: {name} is not what its own RECORD lists", hint=_HINT)
+            raise TargetError("wrong-record", f"{self.path}: {name} is not what its own RECORD lists", hint=HINT)
         return WheelFile(data=data, executable=is_executable(self.members[name]))
 
     def bytes(self, name: str) -> bytes:
@@ -108,7 +107,7 @@ def _told(wheel: str) -> Iterator[None]:
         raise _unsafe(wheel, str(error)) from None
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TargetError("unreadable-wheel", f"{wheel} cannot be read as a wheel: {why}", hint=_HINT) from None
+        raise TargetError("unreadable-wheel", f"{wheel} cannot be read as a wheel: {why}", hint=HINT) from None
 
 
 def read_wheel_files(wheel: str, paths: Collection[str]) -> dict[str, WheelFile | None]:
@@ -152,10 +151,10 @@ def _archive(stack: ExitStack, stream: BinaryIO, wheel: str) -> Archive:
     info = info_directory(entries)
     places: Places = place_members(members, info)
     if f"{info}/RECORD" not in members:
-        raise TargetError("wrong-record", f"{wheel}: it has no RECORD", hint=_HINT)
+        raise TargetError("wrong-record", f"{wheel}: it has no RECORD", hint=HINT)
     listed = parse_record(_bytes(zipped, members[f"{info}/RECORD"]), strict=True)
     if listed is None:
-        raise TargetError("wrong-record", f"{wheel}: its RECORD is damaged, or lists a file twice", hint=_HINT)
+        raise TargetError("wrong-record", f"{wheel}: its RECORD is damaged, or lists a file twice", hint=HINT)
     return Archive(
         path=wheel,
         zipped=zipped,
@@ -179,4 +178,4 @@ def _bytes(archive: ZipFile, entry: ZipInfo) -> bytes:
 
 
 def _unsafe(wheel: str, what: str) -> TargetError:
-    return TargetError("unsafe-wheel", f"{wheel} is refused: {what}", hint=_HINT)
+    return TargetError("unsafe-wheel", f"{wheel} is refused: {what}", hint=HINT)

@@ -19,8 +19,8 @@ from patchctl.target.holdings import normal_name, parse_headers
 from patchctl.target.record import fingerprint
 from patchctl.target.searching import LARGEST_SEARCHED, Definers, is_listed_below, listed_tops
 from patchctl.target.wheel.archive import Archive, opened_wheel
+from patchctl.target.wheel.refusal import HINT
 
-_HINT = "take the file as its index gives it: pip download --no-deps DISTRIBUTION==VERSION"
 LARGEST_NOTE = 16 << 20
 """Bytes of METADATA and WHEEL; as in a site."""
 _FIRST, _LAST = 0x21, 0x7E
@@ -253,4 +253,4 @@ def _source_build(archive: Archive, name: str) -> str | None:
 
 
 def _refused(archive: Archive, what: str) -> TargetError:
-    return TargetError("unsafe-wheel", f"{archive.path} is refused: {what}", hint=_HINT)
+    return TargetError("unsafe-wheel", f"{archive.path} is refused: {what}", hint=HINT)
