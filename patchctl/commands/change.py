@@ -18,7 +18,7 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import gather
 from patchctl.commands.selection import Parsed
-from patchctl.commands.trusted import refuse_registry
+from patchctl.commands.trusted import refuse_registry, with_owners
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
 from patchctl.model import Target
 from patchctl.target import editable_grafts
@@ -82,7 +82,7 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, files, consent, allowed)
+    writing = _Writing(command, with_owners(place), clock, propose, named, assumed, max_offset, files, consent, allowed)
     writing.known = scene.parsed()
     return writing.run(scene.target.site, wait, _grafts(scene, allowed))
 
