@@ -86,7 +86,7 @@ class TestCoverage:
 
     def test_two_bugs_get_one_line(self, desk: Desk) -> None:
         assert desk.registry is not None
-        folder = add_entry(desk.registry, "two", make_diff({"vllm/native.so": (b"a\nb\n", b"a\nc\n")}))
+        folder = add_entry(desk.registry, "two", make_diff({"vllm/native.txt": (b"a\nb\n", b"a\nc\n")}))
         with (folder / "patch.toml").open("a") as file:
             file.write(TRIGGER + '\n[[avoid]]\nenv = {VLLM_X = "a b"}\n')
         done = desk.json("advise", *BAD)

@@ -16,6 +16,7 @@ from patchctl.model.paths import path_problem
 from patchctl.target import opened_candidate
 from patchctl.target.wheel import WheelFile, wheel_tree
 from tests.conftest import LONG
+from tests.golden import GOLDEN
 from tests.pip_trees import Installed, pip_trees
 from tests.raw_zip import Entry
 from tests.registries import add_entry, make_diff, make_registry
@@ -116,8 +117,18 @@ def test_it_is_refused_with_a_reason(name: str, tmp_path: Path) -> None:
     problem = caught.value.problem
     assert problem.code == trick.refused, problem
     assert problem.message.startswith(str(wheel))
-    assert len(problem.message) > len(str(wheel)) + 10
+    assert problem.message.replace(str(wheel), "WHEEL") == reasons()[name]
     assert problem.hint
+
+
+def reasons() -> dict[str, str]:
+    """The sentence that each refused wheel is to be answered with, by the name of its trick."""
+    lines = (GOLDEN / "wheel-tricks.txt").read_text("utf-8").splitlines()
+    return dict(line.split("\t") for line in lines)  # type: ignore[arg-type]
+
+
+def test_every_refused_trick_has_its_own_sentence() -> None:
+    assert list(reasons()) == [name for name, trick in TRICKS.items() if trick.refused is not None]
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def apply_locked(
     seen: list[Review] = []
 
     def propose(scene: Scene) -> Proposal:
-        refuse_lock_file(place, path)
+        refuse_lock_file(place, path, gate.doubt)
         found = review_of(gate, scene)
         seen.append(found)
         return _proposal(gate, scene, found, clock)

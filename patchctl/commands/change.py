@@ -18,12 +18,13 @@ from patchctl.commands.report import Change, Report
 from patchctl.commands.running import loading_problem
 from patchctl.commands.scene import gather
 from patchctl.commands.selection import Parsed
-from patchctl.commands.trusted import refuse_registry
+from patchctl.commands.stack import concerns
+from patchctl.commands.trusted import refuse_registry, with_owners
 from patchctl.errors import InterruptedByError, Outcome, PatchctlError, Problem, TransactionError
 from patchctl.model import Target
 from patchctl.target import editable_grafts
 from patchctl.transaction import Commit, Interruption, LockedSite, Recovery, held_signals, locked, refuse_untrusted
-from patchctl.verdict import explained
+from patchctl.verdict import DUE, explained
 
 Propose = Callable[[Scene], Proposal]
 
@@ -82,7 +83,7 @@ def carry_out(
             "an unfinished transaction is there: its roll-back comes first",
             hint="patchctl recover",
         )
-    writing = _Writing(command, place, clock, propose, named, assumed, max_offset, files, consent, allowed)
+    writing = _Writing(command, with_owners(place), clock, propose, named, assumed, max_offset, files, consent, allowed)
     writing.known = scene.parsed()
     return writing.run(scene.target.site, wait, _grafts(scene, allowed))
 
@@ -186,7 +187,9 @@ class _Writing:
 
     def _committed(self, after: Scene, draft: Draft, commit: Commit) -> Report:
         change = draft.change._replace(state="committed", id=commit.id)
-        return _report(self.command, after, draft._replace(notes=(*draft.notes, *commit.notes)), change, self.named)
+        refused = (*draft.refused, *_left(after, draft, self.place.distribution))
+        draft = draft._replace(notes=(*draft.notes, *commit.notes), refused=refused)
+        return _report(self.command, after, draft, change, self.named)
 
     def _cut_short(self, error: PatchctlError | None) -> Report:
         """A committed transaction is never reported as a failure, and a roll-back never goes unsaid."""
@@ -207,6 +210,19 @@ def _refuse_loading(draft: Draft, place: Place, scene: Scene, consent: Consent) 
         return draft
     problem = loading_problem(place, scene.target.site)
     return draft if problem is None else draft._replace(blocked=True, refused=(*draft.refused, problem))
+
+
+def _left(after: Scene, draft: Draft, distribution: str | None) -> tuple[Problem, ...]:
+    """What ``check`` would fail for, and nobody has said: an entry may need a person once it is back in its files."""
+    if not draft.promises_check:
+        return ()
+    said = {problem.patch for problem in draft.refused}
+    due = (it for it in after.in_registry_order() if it.action in DUE and it.id not in said)
+    return tuple(
+        Problem(code=f"needs-{it.action.value}", message=f"{it.id} needs more: {it.reason}", patch=it.id)
+        for it in due
+        if concerns(it, distribution)
+    )
 
 
 def _untouched(command: str, scene: Scene, draft: Draft, named: Sequence[str]) -> Report:

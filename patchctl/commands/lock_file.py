@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 from patchctl.commands.warnings import lock_of_others
+from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about
 from patchctl.errors import LockFileError, PatchctlError, Problem, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
 from patchctl.publishing import put_whole
@@ -20,18 +22,22 @@ _LARGEST = (256 << 10) + 1
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def read_lock(path: str) -> Lock:
-    """Return what the lock file at ``path`` (absolute, or relative to the working directory) says.
+def read_lock(path: str, trusted: Collection[int] = ROOT_ALONE) -> tuple[Lock, Doubt | None]:
+    """Return what a lock file says, and who else than ``trusted`` (uids) may change the file that was read.
+
+    Args:
+        path: absolute, or relative to the working directory.
+        trusted: uids that may own it.
 
     Raises:
         LockFileError: it cannot be read, or something in it is wrong; the problems name key and line.
     """
-    data = _read(path)
-    if data is None:
+    found = _read(path, trusted)
+    if found is None:
         raise LockFileError("no-lock-file", f"there is no lock file {path}", hint="patchctl lock writes one", path=path)
-    lock, problems = parse_lock(data, file=path)
+    lock, problems = parse_lock(found[0], file=path)
     if lock is not None:
-        return lock
+        return lock, found[1]
     last = problems[-1]
     error = LockFileError(last.code, last.message, hint=last.hint, path=last.path, line=last.line, key=last.key)
     error.others = problems[:-1]
@@ -77,7 +83,8 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
     place = Path(os.path.realpath(path))
     if place.is_relative_to(os.path.realpath(site)):
         raise UsageError("lock-in-site", f"{path} lies in the site that the lock file speaks of: keep it elsewhere")
-    there = _read(path)
+    found = _read(path)
+    there = found[0] if found is not None else None
     if there == data:
         return False
     if there and not there.startswith(HEAD.encode()):
@@ -90,7 +97,7 @@ def write_lock(path: str, data: bytes, *, site: str) -> bool:
         raise LockFileError("lock-not-written", error.problem.message, hint=hint, path=path) from error
 
 
-def _read(path: str) -> bytes | None:
+def _read(path: str, trusted: Collection[int] = ROOT_ALONE) -> tuple[bytes, Doubt | None] | None:
     try:
         # Not blocking: a FIFO in its place must not keep a start script waiting.
         fd = os.open(path, _READ)
@@ -99,10 +106,12 @@ def _read(path: str) -> bytes | None:
     except (OSError, ValueError) as error:
         raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             raise _unreadable(path, "it is not a regular file")
+        doubt = doubt_about(status, path, trusted, place=fd, group=False)
         with os.fdopen(fd, "rb", closefd=False) as stream:
-            return stream.read(_LARGEST)
+            return stream.read(_LARGEST), doubt
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
     finally:

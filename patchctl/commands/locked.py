@@ -8,7 +8,9 @@ from patchctl.commands.judging import Scene
 from patchctl.commands.lock_file import doubts_about, read_lock
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
+from patchctl.commands.trusted import callers
 from patchctl.commands.warnings import unpinned
+from patchctl.disk.others import Doubt
 from patchctl.errors import Outcome
 from patchctl.pins import FINE, Lock, PinFinding, PinState, Review, problem_of, review
 from patchctl.verdict import Action, Assessment, explained
@@ -24,11 +26,13 @@ class Gate(NamedTuple):
         path: as it was given.
         lock: what it says.
         place: where to look, with the pinned entries as the default ones.
+        doubt: who else than root, and whoever had it called, may change the file that was read.
     """
 
     path: str
     lock: Lock
     place: Place
+    doubt: Doubt | None = None
 
 
 def open_gate(place: Place, path: str) -> Gate:
@@ -37,8 +41,8 @@ def open_gate(place: Place, path: str) -> Gate:
     Raises:
         LockFileError: it cannot be read, or something in it is wrong.
     """
-    lock = read_lock(path)
-    return Gate(path=path, lock=lock, place=place._replace(wanted=lock.ids, taking=lock.ids))
+    lock, doubt = read_lock(path, callers(place))
+    return Gate(path=path, lock=lock, doubt=doubt, place=place._replace(wanted=lock.ids, taking=lock.ids))
 
 
 def review_of(gate: Gate, scene: Scene) -> Review:

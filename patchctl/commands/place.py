@@ -19,6 +19,8 @@ class Place(NamedTuple):
             registry says which are.
         taking: ids that the operator named, or a lock file pins: what is recorded of them may be taken over by the
             entry of that id in another registry.
+        owners: uids that may own what is read of a registry, and that alone may change it; None: anybody. Set by a
+            verb that writes, as root.
         environ: the process environment; decides where neither ``site`` nor ``python`` is given.
         pycache_prefix: PYTHONPYCACHEPREFIX of the target's interpreter; None: its byte code lies beside its sources.
         origin: the environment variable that ``site`` or ``python`` came from; None: the command line.
@@ -35,6 +37,7 @@ class Place(NamedTuple):
     distribution: str | None = None
     wanted: frozenset[str] | None = None
     taking: frozenset[str] = frozenset()
+    owners: frozenset[int] | None = None
     environ: Mapping[str, str] = MappingProxyType({})
     pycache_prefix: str | None = None
     origin: str | None = None

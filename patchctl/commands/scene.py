@@ -47,7 +47,7 @@ def open_registry(place: Place, *, but: Collection[str] = ()) -> Registry:
     Raises:
         RegistryError: a registry cannot be read at all.
     """
-    registry = load_registry(registry_folders(place), but=but)
+    registry = load_registry(registry_folders(place), but=but, owners=place.owners)
     return registry if place.wanted is None else registry.wanting(place.wanted)
 
 

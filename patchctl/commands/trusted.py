@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from patchctl.commands.given import absolute
 from patchctl.commands.place import Place
@@ -21,6 +20,15 @@ _LEFT_OUT = (".", "_")
 """What begins so in a registry is not read."""
 
 
+def with_owners(place: Place) -> Place:
+    """Return ``place`` for a verb that writes: as root, nothing of a registry is read that others may change.
+
+    For what is read under the lock. :func:`refuse_registry` looks before, and says in words what to do; but whoever
+    owns a directory above a registry may put another one under its path while the command waits.
+    """
+    return place._replace(owners=callers(place)) if os.geteuid() == 0 else place
+
+
 def refuse_registry(place: Place) -> None:
     """As root, refuse a registry that others may change.
 
@@ -29,7 +37,7 @@ def refuse_registry(place: Place) -> None:
     """
     if os.geteuid() != 0:
         return
-    trusted = _callers(place)
+    trusted = callers(place)
     for folder in place.registries:
         path = absolute(folder, place.cwd)
         for doubt in _doubts_in(path, trusted):
@@ -38,28 +46,27 @@ def refuse_registry(place: Place) -> None:
             raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint)
 
 
-def refuse_lock_file(place: Place, path: str) -> None:
+def refuse_lock_file(place: Place, path: str, doubt: Doubt | None) -> None:
     """As root, refuse a lock file that others may change.
+
+    Args:
+        place: where.
+        path: of it, as it was given.
+        doubt: who else may change the file that was read; it may be another one by now.
 
     Raises:
         UntrustedError: ``untrusted-lock-file``.
     """
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or doubt is None:
         return
-    trusted = _callers(place)
     whole = absolute(path, place.cwd)
-    try:
-        doubt = doubt_about(Path(whole).stat(), whole, trusted, place=whole, group=False)
-    except OSError:
-        return  # whoever reads it will say so
-    if doubt is not None:
-        quoted = shell_word(whole)
-        hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
-        raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt, hint)
+    quoted = shell_word(whole)
+    hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
+    raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt._replace(path=whole), hint)
 
 
-def _callers(place: Place) -> frozenset[int]:
-    """Root, and whoever had it called; only he could have set the variable otherwise."""
+def callers(place: Place) -> frozenset[int]:
+    """Return root's uid, and that of whoever had it called; only he could have set the variable otherwise."""
     caller = place.environ.get("SUDO_UID", "")
     return ROOT_ALONE | ({int(caller)} if caller.isascii() and caller.isdigit() else set())
 

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from patchctl.disk.walking import NotRegularError, Root, describe, open_parent
@@ -38,13 +38,16 @@ class Found(NamedTuple):
     link_status: os.stat_result | None = None
 
 
-def read_below(root_fd: Root, path: str, *, limit: int = LARGEST) -> tuple[bytes, os.stat_result] | None:
+def read_below(
+    root_fd: Root, path: str, *, limit: int = LARGEST, look: Callable[[int], None] | None = None
+) -> tuple[bytes, os.stat_result] | None:
     """Return the bytes and status of the regular file at ``path``; None when nothing is there.
 
     Args:
         root_fd: where ``path`` starts.
         path: POSIX, relative, without ``..``.
         limit: largest size in bytes that is read.
+        look: gets the descriptor before anything is read, and raises what is raised.
 
     Raises:
         NotRegularError: a link, directory, FIFO or device is there, or the file is larger than ``limit``.
@@ -54,6 +57,8 @@ def read_below(root_fd: Root, path: str, *, limit: int = LARGEST) -> tuple[bytes
     if fd is None:
         return None
     try:
+        if look is not None:
+            look(fd)
         return read_open(fd, path, limit)
     finally:
         os.close(fd)

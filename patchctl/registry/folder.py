@@ -6,13 +6,15 @@ refused wherever they point, for a link can be turned elsewhere after it was loo
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from patchctl.disk import open_parent, open_root, read_below
+from patchctl.disk.others import doubt_about
 from patchctl.errors import RegistryError
 
 ENTRY_FILE = "patch.toml"
@@ -32,9 +34,12 @@ class Folder(NamedTuple):
 
     Attributes:
         root: its path as it was given, absolute or relative; paths inside are relative to it.
+        owners: uids that may own what is read, and that alone may change it; None: anybody. Asked of what was opened:
+            whoever owns a directory above may have put another folder under the path since somebody looked.
     """
 
     root: str
+    owners: Collection[int] | None = None
 
     def path(self, inside: str) -> str:
         """Return the path that people are shown for a path inside."""
@@ -54,10 +59,11 @@ class Folder(NamedTuple):
         """Return the bytes of a file inside; None when nothing is there.
 
         Raises:
-            OSError: a link or something else than a regular file, larger than ``limit`` bytes, or not readable.
+            OSError: a link or something else than a regular file, larger than ``limit`` bytes, not readable, or not of
+                its owners alone.
         """
         with self._open() as root_fd:
-            found = read_below(root_fd, inside, limit=limit)
+            found = read_below(root_fd, inside, limit=limit, look=self._refuse_strange)
         return found[0] if found is not None else None
 
     def items(self, inside: str = "") -> tuple[Item, ...]:
@@ -69,16 +75,24 @@ class Folder(NamedTuple):
         with self._open() as root_fd:
             fd, _ = open_parent(root_fd, f"{inside}/{ENTRY_FILE}" if inside else ENTRY_FILE)
             try:
+                self._refuse_strange(fd)
                 with os.scandir(fd) as entries:
                     found = [_item(entry) for entry in entries if not entry.name.startswith((".", "_"))]
             finally:
                 os.close(fd)
         return tuple(sorted(found, key=lambda item: item.name))
 
+    def _refuse_strange(self, fd: int) -> None:
+        if self.owners is None:
+            return
+        if doubt_about(os.fstat(fd), "", self.owners, place=fd, group=False) is not None:
+            raise PermissionError(errno.EPERM, "somebody else may change it")
+
     @contextmanager
     def _open(self) -> Iterator[int]:
         root_fd = open_root(self.root)
         try:
+            self._refuse_strange(root_fd)
             yield root_fd
         finally:
             os.close(root_fd)

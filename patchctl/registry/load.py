@@ -20,12 +20,15 @@ FORMAT = 1
 """The format of registry folders that this patchctl knows."""
 
 
-def load_registry(folders: Sequence[str], *, but: Collection[str] = ()) -> Registry:
+def load_registry(
+    folders: Sequence[str], *, but: Collection[str] = (), owners: Collection[int] | None = None
+) -> Registry:
     """Read registries.
 
     Args:
         folders: their paths; the order is kept, and a folder named twice counts once.
         but: ids of entries that are not read, as if they were not there.
+        owners: uids that may own what is read, and that alone may change it; None: anybody.
 
     Returns:
         The working entries in registry order (folders as given, inside one by distribution folder and id), and a
@@ -39,7 +42,7 @@ def load_registry(folders: Sequence[str], *, but: Collection[str] = ()) -> Regis
     found: list[Patch] = []
     problems: list[Problem] = []
     for path in folders:
-        folder = Folder(root=path.rstrip("/") or "/")
+        folder = Folder(root=path.rstrip("/") or "/", owners=owners)
         identity = _identity(folder)
         if identity in roots:
             continue
