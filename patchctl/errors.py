@@ -104,7 +104,7 @@ class UntrustedError(PatchctlError):
     """Somebody else could have forged what the command would rest on; nothing was touched.
 
     Attributes:
-        login: as ``sudo -u`` takes it, of the user whose it is and who can run the same command himself; None: what to
+        login: name, or ``#`` and uid, of the user whose it is and who can run the same command himself; None: what to
             do is the hint's to say.
         site: what he would name with ``--site``, absolute.
     """

@@ -91,6 +91,7 @@ BELOW_A_ROOT = {
 
 BY_NAME = {
     "__main__.py": "os.path.realpath: whether the working directory is on the import path",
+    "cli/again.py": "os.stat: the site that was refused, for its group",
     "cli/runner.py": "os.open: /dev/null",
     "commands/author.py": "Path.read_bytes: /proc/self/loginuid",
     "commands/examine_install.py": "os.path.realpath: what kind of site it is",

@@ -244,6 +244,10 @@ RECEIPTS = st.builds(
     despite_fix=st.booleans(),
     applied_at=NAMES,
     set_aside=st.one_of(st.none(), ASIDE),
+    registry=st.one_of(
+        st.none(),
+        st.builds(RegistryPlace, name=NAMES, bundled=st.booleans(), path=st.one_of(st.none(), NAMES), real=st.none()),
+    ),
 )
 TIMES = st.integers(-(1 << 92), 1 << 92)
 LINKS = st.text(min_size=1, max_size=8).filter(lambda text: "\0" not in text)

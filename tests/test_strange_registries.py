@@ -136,6 +136,18 @@ def test_an_entry_with_other_evidence_is_told_and_not_due(two: Two) -> None:
     assert two.patch("guard", two.trusted)["match"] != two.patch("guard")["match"]
 
 
+def test_a_registry_behind_a_link_that_is_turned_to_a_new_release_is_the_same(tmp_path: Path) -> None:
+    """git-sync and mounted ConfigMaps turn a link at every update."""
+    site, current = make_site(tmp_path, {ENGINE: OLD}), tmp_path / "current"
+    for number, change in ((1, SAFE), (2, BESIDE)):
+        add_entry(make_registry(tmp_path / f"r{number}"), "guard", make_diff({ENGINE: (OLD, change)}), revision=number)
+        current.unlink(missing_ok=True)
+        current.symlink_to(f"r{number}")
+        assert Desk(site=site, registry=current).run("apply").code == 0
+        assert (site / ENGINE).read_bytes() == change
+        assert Desk(site=site, registry=current).run("check").code == 0
+
+
 def test_to_name_the_id_is_to_take_it_over(two: Two) -> None:
     HIJACKS["newer revision"](two.other)
     assert two.receipt["registry"] == {"name": "team", "bundled": False, "path": str(two.trusted)}

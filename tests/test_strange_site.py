@@ -301,6 +301,18 @@ def test_the_hint_does_as_the_owner_what_root_was_asked_for(scene: Scene, verb: 
     assert {path.lstat().st_uid for path in (scene.site, *scene.site.rglob("*"))} == {NOBODY}
 
 
+def test_an_owner_without_a_name_gets_a_command_that_does_not_need_one(scene: Scene) -> None:
+    """sudo refuses a uid that no database knows."""
+    uid, gid = 123_456, 123_457
+    for path in (scene.site, *scene.site.rglob("*")):
+        os.chown(path, uid, gid, follow_symlinks=False)
+    words = shlex.split(hint_of(scene.run(["apply", "b-high"])))
+    assert words[:6] == ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "env", "patchctl"]
+    if shutil.which("setpriv") is not None:
+        done = subprocess.run([*words[:5], "id", "-u"], capture_output=True, text=True, check=True)
+        assert done.stdout == f"{uid}\n"
+
+
 def test_the_hint_names_what_a_variable_chose(scene: Scene) -> None:
     own_site(scene)
     env = {"PATCHCTL_SITE": str(scene.site), "PATCHCTL_REGISTRY": str(scene.registry), "PYTHONPYCACHEPREFIX": "/a b"}

@@ -124,7 +124,7 @@ def test_it_is_refused_with_a_reason(name: str, tmp_path: Path) -> None:
 def reasons() -> dict[str, str]:
     """The sentence that each refused wheel is to be answered with, by the name of its trick."""
     lines = (GOLDEN / "wheel-tricks.txt").read_text("utf-8").splitlines()
-    return dict(line.split("\t") for line in lines)  # type: ignore[arg-type]
+    return dict(line.split("\t") for line in lines)
 
 
 def test_every_refused_trick_has_its_own_sentence() -> None:

@@ -45,14 +45,22 @@ def as_user(login: str, words: tuple[str, ...], place: Place, site: str) -> tupl
     """Return the words of a command that does the same as another user.
 
     Args:
-        login: as ``sudo -u`` takes it.
+        login: name of the user, or ``#`` and the uid of one without a name.
         words: from :func:`spoken`.
         place: environment and registry as this command has them.
         site: absolute; it names the environment where neither an option nor a variable did.
     """
     variables = [f"{name}={place.environ[name]}" for name in _CARRIED if place.environ.get(name)]
     verb, *rest = words
-    return ("sudo", "-u", login, *variables, *_program(), verb, *_where(place, site), *rest)
+    return (*_changing_to(login, site), *variables, *_program(), verb, *_where(place, site), *rest)
+
+
+def _changing_to(login: str, site: str) -> tuple[str, ...]:
+    """Sudo knows users by name, and since 1.8.30 no others; who has none owns the site with a group."""
+    if not login.startswith("#"):
+        return ("sudo", "-u", login)
+    group = os.stat(site).st_gid  # noqa: PTH116  # a loaded pathlib costs more than the call
+    return ("setpriv", f"--reuid={login[1:]}", f"--regid={group}", "--clear-groups", "env")
 
 
 def _option(parameter: Any, value: Any) -> Iterator[str]:

@@ -255,7 +255,7 @@ def _with_required(scene: Scene, chosen: Sequence[Assessment]) -> list[Assessmen
 def _place_of(scene: Scene, patch: Patch, clock: Clock) -> RegistryPlace:
     """Where an entry comes from, as it is recorded: under a fixed time the same wherever a build is made."""
     place = scene.registry.place_of(patch)
-    return place._replace(path=None) if clock.fixed else place
+    return place._replace(path=None if clock.fixed else place.path, real=None)
 
 
 def moved_step(scene: Scene, found: Assessment, clock: Clock, *, despite_fix: bool = False) -> Step:

@@ -126,8 +126,12 @@ def _receipt_fields(receipt: Receipt) -> dict[str, object]:
         "despite_fix": receipt.despite_fix,
         "applied_at": receipt.applied_at,
         **set_aside_fields(receipt.set_aside),
-        **({} if receipt.registry is None else {"registry": receipt.registry._asdict()}),
+        **({} if receipt.registry is None else {"registry": _registry_fields(receipt.registry)}),
     }
+
+
+def _registry_fields(place: RegistryPlace) -> dict[str, object]:
+    return {"name": place.name, "bundled": place.bundled, "path": place.path}
 
 
 def _registry(fields: Fields) -> RegistryPlace | None:

@@ -36,13 +36,15 @@ class RegistryPlace(NamedTuple):
     Attributes:
         name: what it calls itself.
         bundled: it came with patchctl.
-        path: of its folder, absolute and without links; None: it is the bundled one, or was recorded under
+        path: of its folder, absolute, as it was named; None: it is the bundled one, or was recorded under
             SOURCE_DATE_EPOCH, where what is recorded must not depend on where a build is made.
+        real: that path without links, which may lead to a new release tomorrow; None: as ``path``, or it was recorded.
     """
 
     name: str
     bundled: bool
     path: str | None = None
+    real: str | None = None
 
     def is_same(self, other: RegistryPlace) -> bool:
         """Return whether both are one registry: whoever may write to the one may write to the other."""
@@ -50,7 +52,7 @@ class RegistryPlace(NamedTuple):
             return self.bundled and other.bundled
         if self.path is None or other.path is None:
             return self.name == other.name
-        return self.path == other.path
+        return not {self.path, self.real or self.path}.isdisjoint((other.path, other.real or other.path))
 
     def __str__(self) -> str:
         """Return it in words."""

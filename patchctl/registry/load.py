@@ -96,8 +96,12 @@ def _read_root(folder: Folder, *, is_bundled: bool) -> RegistryRoot:
         table.integer("format", default=FORMAT, least=1)
         name, revision = table.text("name", one_line=True), table.integer("revision", default=1, least=1)
         if not document.problems:
+            where = None if is_bundled else Path(folder.root).absolute()
             place = RegistryPlace(
-                name=name, bundled=is_bundled, path=None if is_bundled else str(Path(folder.root).resolve())
+                name=name,
+                bundled=is_bundled,
+                path=None if where is None else str(where),
+                real=None if where is None else str(where.resolve()),
             )
             return RegistryRoot(path=folder.root, name=name, revision=revision, place=place)
     elif values is not None:

@@ -13,7 +13,7 @@ from patchctl.build import parse_build
 from patchctl.commands import Change, Report
 from patchctl.errors import Problem
 from patchctl.evidence import FixFinding
-from patchctl.model import FileEdit, Target, sha256_hex
+from patchctl.model import FileEdit, RegistryPlace, Target, sha256_hex
 from patchctl.render.departures import retirement_document, set_aside_document
 from patchctl.render.escape import json_text
 from patchctl.render.misfit_document import explanation_of, hunks_of
@@ -189,7 +189,7 @@ def patch_json(found: Assessment) -> Json:
         "title": known.title if known is not None else None,
         "revision": patch.revision if patch is not None else None,
         "applied_revision": receipt.revision if receipt is not None else None,
-        "applied_registry": receipt.registry._asdict() if receipt is not None and receipt.registry else None,
+        "applied_registry": _registry(receipt.registry) if receipt is not None and receipt.registry else None,
         "match": {"rule": case.rule.value, "reason": case.reason},
         "variants": [_variant(diff) for diff in case.due],
         "verdict": _word(found.verdict),
@@ -216,6 +216,10 @@ def patch_json(found: Assessment) -> Json:
             for file in found.files
         ],
     }
+
+
+def _registry(place: RegistryPlace) -> dict[str, Any]:
+    return {"name": place.name, "bundled": place.bundled, "path": place.path}
 
 
 def _word(value: Any) -> str | None:

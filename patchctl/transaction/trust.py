@@ -181,5 +181,5 @@ def _called(uid: int) -> str:
 
 
 def _login(uid: int) -> str:
-    """What ``sudo -u`` takes."""
+    """The user's name, or ``#`` and his uid where he has none."""
     return user_name(uid) or f"#{uid}"

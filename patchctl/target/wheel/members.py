@@ -30,6 +30,8 @@ _PREFIX = frozenset({"lib", "lib64", "lib/python", "bin", "include"})
 _HOME_SITE = "lib/python/"
 """Where ``pip install --target`` puts a wheel before it moves what it put there."""
 _STATE = ".patchctl"
+_LONGEST_SHOWN = 80
+"""Characters of a name; a member's may have 65,535."""
 
 
 class Places(NamedTuple):
@@ -150,9 +152,13 @@ def _check_name(entry: ZipInfo) -> None:
     told = name.isascii() or entry.flag_bits & _UTF8
     # Where the UTF-8 flag is missing, or an extra field has a name too, readers differ in what the name is.
     if entry.orig_filename != name or not told or _UNICODE_PATH in _extra_fields(entry.extra):
-        raise RefusedError(f"a member has the name {entry.orig_filename!r}, or another one")
+        raise RefusedError(f"a member has the name {_shown(entry.orig_filename)}, or another one")
     if not _is_harmless(name.removesuffix("/")):
-        raise RefusedError(f"a member has the name {name!r}")
+        raise RefusedError(f"a member has the name {_shown(name)}")
+
+
+def _shown(name: str) -> str:
+    return repr(name) if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]!r}..."
 
 
 def _is_harmless(name: str) -> bool:
