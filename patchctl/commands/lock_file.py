@@ -13,9 +13,6 @@ from patchctl.errors import LockFileError, PatchctlError, Problem, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
 from patchctl.publishing import put_whole
 
-DEFAULT = "patchctl.lock"
-"""In the working directory."""
-
 _LARGEST = (256 << 10) + 1
 """Bytes: one more than a document may have."""
 

@@ -5,9 +5,7 @@ Both the plain and the terminal shape use them. They are not escaped yet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from patchctl.match import Direction, Fit, HunkPlace
+from patchctl.match import Direction, Fit
 from patchctl.match.explain import Explanation, HunkExplanation
 from patchctl.match.line_ends import LineEnd, LineEnds
 from patchctl.model.shell import shell_word
@@ -180,9 +178,3 @@ def diff_name(found: Assessment, path: str) -> str:
     """Return the name of the diff that changes ``path``."""
     sources = (*found.case.due, *found.case.recorded)
     return next((diff.name for diff in sources if any(part.path == path for part in diff.files)), "the diff")
-
-
-def place_words(place: HunkPlace) -> str:
-    """Return the lines at which a hunk stands or might, for a record; ``-`` for none."""
-    lines: Sequence[int] = place.candidates or ((place.line,) if place.line is not None else ())
-    return ",".join(map(str, lines)) or "-"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, Root, attributes, open_parent
+from patchctl.disk import NotRegularError, Root, open_parent
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -107,15 +107,6 @@ def _replace_xattrs(fd: int, xattrs: Mapping[str, bytes]) -> None:
                 raise
     for key, value in xattrs.items():
         _set_xattr(fd, key, value)
-
-
-def read_xattrs(parent: int, name: str) -> dict[str, bytes]:
-    """Return the extended attributes of a file that another one may carry."""
-    fd = os.open(name, _LOOK, dir_fd=parent)
-    try:
-        return attributes(fd)
-    finally:
-        os.close(fd)
 
 
 def has_capability(parent: int, name: str) -> bool:
