@@ -7,6 +7,7 @@ import os
 import pickle
 import select
 import signal
+import socket
 import stat
 import struct
 from collections.abc import Callable, Iterator
@@ -39,6 +40,16 @@ def likeness(root: Path) -> dict[str, tuple[object, ...]]:
 def access_list(*entries: tuple[int, int, int]) -> bytes:
     """An access list as the kernel stores it: (tag, rights, id) of each entry."""
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+def make_socket(path: Path) -> None:
+    """Leave a socket at ``path``, however long that is: unix(7) takes 108 bytes, and a descriptor's name is short."""
+    parent = os.open(path.parent, os.O_PATH)
+    try:
+        with socket.socket(socket.AF_UNIX) as end:
+            end.bind(f"/proc/self/fd/{parent}/{path.name}")
+    finally:
+        os.close(parent)
 
 
 def within(seconds: int, action: Callable[[], Answer]) -> Answer:

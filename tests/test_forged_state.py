@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import stat
 import sys
 from collections.abc import Callable, Sequence
@@ -29,7 +28,7 @@ from tests.namespaces import in_mount_namespace
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done, killed_at
 from tests.sites import make_site
-from tests.strangers import likeness, watched, within
+from tests.strangers import likeness, make_socket, watched, within
 from tests.test_transaction_swaps import all_steps, contents, fresh, swapped_at
 from tests.transaction_tree import do_not_wait_for_the_disk, run, the_edits
 from tests.users import NOBODY, as_service_user, open_the_way
@@ -132,9 +131,7 @@ def device(path: Path, _outside: Path) -> None:
 
 
 def listening(path: Path, _outside: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as end:
-        os.chdir(path.parent)
-        end.bind(path.name)
+    make_socket(path)
 
 
 def directory(path: Path, _outside: Path) -> None:

@@ -7,7 +7,6 @@ import json
 import lzma
 import os
 import random
-import socket
 import struct
 import subprocess
 import sys
@@ -26,6 +25,8 @@ from patchctl.signals.values import Stamp
 from tests.log_lines import MESSAGE, WATCH, access, counted, entry, header, hit
 from tests.registries import add_entry, make_registry
 from tests.running import Done
+
+from tests.strangers import make_socket
 
 MEGABYTE = 1 << 20
 MEMORY = 400 * MEGABYTE
@@ -193,10 +194,9 @@ class TestStrangeFiles:
         (tmp_path / "loop").symlink_to("loop")
         (tmp_path / "link").symlink_to("fifo")
         (tmp_path / "log").write_bytes(hit())
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(tmp_path / "socket"))
-            names = ["fifo", "loop", "link", "socket", "."]
-            done = count(*(tmp_path / name for name in (*names, "log")), "/dev/zero", "/dev/tty")
+        make_socket(tmp_path / "socket")
+        names = ["fifo", "loop", "link", "socket", "."]
+        done = count(*(tmp_path / name for name in (*names, "log")), "/dev/zero", "/dev/tty")
         assert (done.code, lines_of(done)) == (3, 1)
         assert set(codes(done)) == {"cannot-read-log"}
         assert len(codes(done)) >= len(names) + 1

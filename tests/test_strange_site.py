@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Done, patchctl
 from tests.sites import install, make_site
 from tests.small_wheels import make_wheel
-from tests.strangers import ACL, access_list, become_root_of_a_namespace, likeness, watched, within
+from tests.strangers import ACL, access_list, become_root_of_a_namespace, likeness, make_socket, watched, within
 from tests.transaction_tree import do_not_wait_for_the_disk
 from tests.users import NOBODY, as_service_user, open_the_way
 
@@ -465,7 +464,7 @@ def traps(scene: Scene) -> Iterator[tuple[str, Callable[[], None]]]:
         yield f"fifo {path}", special(path, os.mkfifo)
     for path in (ENGINE, ".patchctl/ledger.json", f"{info}/METADATA"):
         yield f"device {path}", special(path, _zeros)
-    yield f"socket {ENGINE}", special(ENGINE, _socket)
+    yield f"socket {ENGINE}", special(ENGINE, make_socket)
 
     def elsewhere() -> None:
         """The site says that its package is in a directory of root's."""
@@ -493,11 +492,6 @@ def _remove(path: Path) -> None:
 
 def _zeros(path: Path) -> None:
     os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
-
-
-def _socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(path))
 
 
 READERS = sorted(set(commands()) - (set(WRITING) - {"doctor", "verify"}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,8 @@ from patchctl.model.files import FileMeta, LiveFile, sha256_hex
 from patchctl.model.target import Target
 from patchctl.target import find_target, read_snapshot, search_names, top_levels
 from tests.sites import MTIME, Content, install, make_site, tree_state, write
+
+from tests.strangers import make_socket
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to own and give away files")
 not_root = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -63,12 +64,8 @@ def make_directory(path: Path, _: Path) -> None:
     path.mkdir()
 
 
-def make_socket(path: Path, _: Path) -> None:
-    here = Path.cwd()
-    os.chdir(path.parent)  # a socket's path has room for 108 bytes only
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(path.name)
-    os.chdir(here)
+def make_listening(path: Path, _: Path) -> None:
+    make_socket(path)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +75,7 @@ def make_socket(path: Path, _: Path) -> None:
         (make_dangling, "is a symbolic link, and only regular files are read and edited"),
         (make_fifo, "is not a regular file"),
         (make_directory, "is not a regular file"),
-        (make_socket, "is not a regular file"),
+        (make_listening, "is not a regular file"),
     ],
 )
 def test_what_is_no_regular_file_is_a_problem_and_never_opened_through(
