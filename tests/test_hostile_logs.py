@@ -25,7 +25,6 @@ from patchctl.signals.values import Stamp
 from tests.log_lines import MESSAGE, WATCH, access, counted, entry, header, hit
 from tests.registries import add_entry, make_registry
 from tests.running import Done
-
 from tests.strangers import make_socket
 
 MEGABYTE = 1 << 20

@@ -12,7 +12,6 @@ from patchctl.model.files import FileMeta, LiveFile, sha256_hex
 from patchctl.model.target import Target
 from patchctl.target import find_target, read_snapshot, search_names, top_levels
 from tests.sites import MTIME, Content, install, make_site, tree_state, write
-
 from tests.strangers import make_socket
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to own and give away files")
