@@ -16,8 +16,8 @@ from patchctl.errors import PatchctlError
 from patchctl.logs.frames import Frames
 from patchctl.logs.source import Gunzip, Source, Watched
 
-BLOCK = 1 << 20
-_PIECE = 1 << 16
+BLOCK = 1 << 16
+"""Bytes of a piece: small enough that memory for it is not asked of the kernel, and given back, each time."""
 _WINDOW_LOG = 27
 _MEMORY = 1 << 28
 """For xz: a window of 128 MiB and what its decoder needs beside it."""
@@ -172,7 +172,7 @@ def _zstd(name: str, source: Source) -> Iterator[bytes]:
 
 def _framed(name: str, decoder: Any, source: Source) -> Iterator[bytes]:
     frames = Frames()
-    reader = decoder.stream_reader(Watched(source, frames), read_size=_PIECE, read_across_frames=True)
+    reader = decoder.stream_reader(Watched(source, frames), read_size=BLOCK, read_across_frames=True)
     while block := reader.read(BLOCK):
         yield block
     if not frames.whole:

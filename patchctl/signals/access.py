@@ -52,7 +52,7 @@ class RequestCounter:
     def __init__(self) -> None:
         self._pairs: dict[tuple[bytes, bytes], re.Pattern[bytes]] = {}
 
-    def count(self, data: bytes, start: int, end: int) -> int:
+    def count(self, data: bytes | bytearray, start: int, end: int) -> int:
         """Return the access lines that count in ``data[start:end]``, which are whole lines.
 
         The byte before ``start``, if there is one, is a line feed.
@@ -68,7 +68,7 @@ class RequestCounter:
             return found
         return self._one_by_one(data, first, start, end)
 
-    def _one_by_one(self, data: bytes, at: int, start: int, end: int) -> int:
+    def _one_by_one(self, data: bytes | bytearray, at: int, start: int, end: int) -> int:
         found = 0
         while at >= 0:
             begin = data.rfind(b"\n", start, at) + 1 or start
@@ -77,9 +77,9 @@ class RequestCounter:
             line = _LINE.match(data, begin, line_end)
             if line is not None:
                 found += 1
-                self._learn(line[1], line[2])
-            elif data[begin : begin + 1] in {b"{", b"\x1b"}:
-                found += is_request(data[begin:line_end])
+                self._learn(bytes(line[1]), bytes(line[2]))
+            elif data.startswith((b"{", b"\x1b"), begin):
+                found += is_request(bytes(data[begin:line_end]))
             at = data.find(MARK, line_end, end)
         return found
 

@@ -61,7 +61,7 @@ class HeaderForm:
             file=(where or old_where).rpartition(b"/")[2].decode("utf-8", "surrogateescape"),
             message=message,
             # Behind the operator's own prefix the logger writes the tag itself; before it, the stream does.
-            process=_named(text[: found.end()]) if tags[-2] or tags[0] else None,
+            process=_named(text[: found.end()], tags[-2] or tags[0]),
             pid=_text(tags[-1] or tags[1]),
             when=(year, month, day, hour, minute, second, zone),
             raw=text[: found.end()] if written is text else written[: max(written.find(message[:_ENOUGH]), 0)],
@@ -89,12 +89,14 @@ def without_colours(text: bytes) -> bytes:
     return _COLOUR.sub(b"", text[:_LONGEST]) if b"\x1b" in text else text
 
 
-def _named(prefix: bytes) -> str:
+def _named(prefix: bytes, one: bytes | None) -> str | None:
     """Every process that left its name before the line, the one that the line passed last in front.
 
     A forked process writes through its parent, so two names are in order; but what somebody makes a process print may
-    begin with a name too, and must not hide the one that really stands before it.
+    begin with a name too, and must not hide the one that really stands before it. ``one`` is one of them; None: none.
     """
+    if one is None or prefix.count(b" pid=") == 1:
+        return _text(one)
     names = (found[1].decode("ascii", "replace") for found in _TAGGED.finditer(prefix))
     return "/".join(dict.fromkeys(names))
 

@@ -50,7 +50,7 @@ class Past:
 
     __slots__ = ("_data", "_envelope", "_latest", "_start")
 
-    def __init__(self, data: bytes, start: int, envelope: Envelope, latest: int) -> None:
+    def __init__(self, data: bytes | bytearray, start: int, envelope: Envelope, latest: int) -> None:
         self._data, self._start, self._envelope, self._latest = data, start, envelope, latest
 
     def line_before(self, stream: bytes) -> Line | None:
@@ -60,7 +60,7 @@ class Past:
             if end <= 0:
                 return None
             begin = self._data.rfind(b"\n", 0, end) + 1
-            line = unwrap(self._envelope, self._data[begin:end], self._latest)
+            line = unwrap(self._envelope, bytes(self._data[begin:end]), self._latest)
             if line is not None and line.stream == stream:
                 return line
             end = begin - 1
@@ -75,7 +75,7 @@ class Past:
                 return None
             begin = self._data.rfind(b"\n", 0, at) + 1
             line_end = self._data.find(b"\n", at)
-            line = unwrap(self._envelope, self._data[begin:line_end], self._latest)
+            line = unwrap(self._envelope, bytes(self._data[begin:line_end]), self._latest)
             header = form.read(line.text) if line is not None else None
             if line is not None and header is not None and header.raw == raw:
                 return line, header

@@ -19,6 +19,8 @@ from patchctl.signals.tally import Hit, Tally
 from patchctl.signals.values import Header, Line, Stamp, Watch
 
 CONTEXT = 1 << 16
+AT_ONCE = 1 << 20
+"""Bytes that are searched together, however small the pieces are in which they come."""
 _ENOUGH_TO_RECOGNISE = 1 << 13
 _PORT_MARK = b"Starting vLLM "
 _PORT_PATTERN = r"Starting vLLM (?:API )?server(?: \d+)? on \w+://.*?:(?P<port>\d{1,5})(?:\D|$)"
@@ -64,7 +66,7 @@ class Scanner:
         self._counter = RequestCounter()
         self._envelope: Envelope | None = None
         self._journal = JournalReader()
-        self._data = b"\n"
+        self._data = bytearray(b"\n")
         self._fresh = 1
         self._skipping = False
         self._port: str | None = None
@@ -72,6 +74,8 @@ class Scanner:
 
     def begin(self, latest: int) -> None:
         """Go on with the next file of a rotated set, which was last written at ``latest``."""
+        if latest != self._latest:
+            self.catch_up()
         self._latest = latest
 
     def feed(self, chunk: bytes) -> None:
@@ -85,14 +89,16 @@ class Scanner:
         self._data += chunk
         if self._envelope is None and len(self._data) > _ENOUGH_TO_RECOGNISE:
             self._recognise()
-        if self._envelope is not None:
+        if self._envelope is not None and len(self._data) - self._fresh >= AT_ONCE:
             self._work(final=False)
 
     def catch_up(self) -> None:
-        """Count every whole line that is there, however few they are: of a log that is followed."""
-        if self._envelope is None and self._data.rfind(b"\n") >= self._fresh:
+        """Count every whole line that is there, however few: of a log that is followed, or before its next file."""
+        if self._data.rfind(b"\n") < self._fresh:
+            return
+        if self._envelope is None:
             self._recognise()
-            self._work(final=False)
+        self._work(final=False)
 
     def finish(self) -> None:
         """Count what is left: the end of the log, also of its last line."""
@@ -105,10 +111,10 @@ class Scanner:
             if not self._data.endswith(b"\n"):
                 self._data += b"\n"
             self._work(final=True)
-        self._data, self._fresh, self._skipping = b"\n", 1, False
+        self._data, self._fresh, self._skipping = bytearray(b"\n"), 1, False
 
     def _recognise(self) -> None:
-        self._envelope = recognise(self._data[self._fresh : self._fresh + CONTEXT])
+        self._envelope = recognise(bytes(self._data[self._fresh : self._fresh + CONTEXT]))
         if self._envelope is not Envelope.CRI:  # there a piece of a line may begin anywhere
             watches = enumerate(self._wanted.watches)
             leading = {number for number, it in watches if it.literal and it.pattern.encode().startswith(it.literal)}
@@ -116,8 +122,8 @@ class Scanner:
 
     def _work(self, *, final: bool) -> None:
         if self._envelope is Envelope.JOURNAL_EXPORT:
-            self._take(self._journal.feed(self._data[self._fresh :]))
-            self._data, self._fresh = b"\n", 1
+            self._take(self._journal.feed(bytes(self._data[self._fresh :])))
+            self._data, self._fresh = bytearray(b"\n"), 1
             return
         end = self._data.rfind(b"\n", self._fresh) + 1
         done = self._search(self._fresh, end, final=final) if end else self._fresh
@@ -127,13 +133,14 @@ class Scanner:
                 self._search(done, begin, final=True)
             done = self._cut_off(begin)
         keep = max(self._data.rfind(b"\n", 0, max(done - CONTEXT, 1)), 0)
-        self._data, self._fresh = self._data[keep:], done - keep
+        del self._data[:keep]
+        self._fresh = done - keep
 
     def _cut_off(self, start: int) -> int:
         """Judge the beginning of a line that is too long, and skip the rest of it."""
         self._tally.long_lines += 1
         self._skipping = True
-        self._data = self._data[: start + LONGEST_LINE] + b"\n"
+        self._data[start + LONGEST_LINE :] = b"\n"
         return self._search(start, len(self._data), final=True)
 
     def _search(self, start: int, end: int, *, final: bool) -> int:
@@ -255,7 +262,7 @@ class Scanner:
         return first._replace(text=b"".join(pieces), partial=False)
 
     def _line(self, begin: int, end: int) -> Line | None:
-        return unwrap(self._envelope or Envelope.PLAIN, self._data[begin:end], self._latest)
+        return unwrap(self._envelope or Envelope.PLAIN, bytes(self._data[begin:end]), self._latest)
 
     def _instance(self, name: str | None, pid: str | None) -> str:
         label = name or self._label
