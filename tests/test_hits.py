@@ -187,6 +187,15 @@ class TestCounts:
         assert [row["day"] for row in found["days"]] == ["2024-02-29", "2025-12-31", "2026-01-01"]
         assert found["undated"] == 1
 
+    def test_take_it_from_when_their_own_file_of_a_rotated_set_was_written(
+        self, count: Callable[..., Done], tmp_path: Path
+    ) -> None:
+        for name, year_end in (("a.log.1", 1_735_689_600), ("a.log", 1_767_225_600)):  # 2025-01-01 and 2026-01-01 UTC
+            (tmp_path / name).write_bytes(access() * 200 + hit("06-01 12:00:00"))
+            os.utime(tmp_path / name, (year_end, year_end))
+        found = one(count("--rotated", str(tmp_path / "a.log"), "--json"))
+        assert [row["day"] for row in found["days"]] == ["2024-06-01", "2025-06-01"]
+
     def test_mark_an_hour_that_stands_out(self, count: Callable[..., Done]) -> None:
         steady = b"".join(hit(f"07-01 {hour:02}:00:00") for hour in range(24))
         assert one(count(steady, "--json"))["spikes"] == []

@@ -74,8 +74,8 @@ class Scanner:
 
     def begin(self, latest: int) -> None:
         """Go on with the next file of a rotated set, which was last written at ``latest``."""
-        if latest != self._latest:
-            self.catch_up()
+        if latest != self._latest and self._envelope is not None:
+            self.catch_up()  # its dates without a year are of the file before
         self._latest = latest
 
     def feed(self, chunk: bytes) -> None:
