@@ -19,6 +19,7 @@ from patchctl.evidence import (
     judge_fixes,
     sought,
 )
+from patchctl.evidence.installed import KEPT
 from patchctl.evidence.judge import fix_status
 from patchctl.model import EvidenceItem, Fix, FixRole
 
@@ -495,6 +496,14 @@ def test_a_reason_spells_out_the_first_paths_only() -> None:
     finding = judged(ITEM, files={}, elsewhere={"Manager": paths})
     assert finding.items[0].elsewhere == tuple(sorted(paths))
     assert finding.reason.endswith("found in pkg/a.py, pkg/b.py, pkg/c.py and 3 more")
+
+
+def test_fixes_about_more_files_than_are_kept_are_judged_as_each_alone() -> None:
+    fixes = [fix_of(ITEM._replace(file=f"pkg/{number % (KEPT + 9)}.py")) for number in range(2 * KEPT)]
+    files = {f"pkg/{number}.py": FIXED if number % 3 else NO for number in range(KEPT + 9)}
+    together = judge_fixes(fixes, files=files, claimed=lambda _: False, search=search)
+    assert list(together) == [judge_fix(fix, files=files, claimed=False, search=search) for fix in fixes]
+    assert {finding.status for finding in together} == {FixStatus.PROVEN, FixStatus.ABSENT}
 
 
 def test_several_fixes_are_judged_as_each_alone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 import warnings
 
 import pytest
@@ -224,6 +226,29 @@ def test_a_file_above_the_size_limit_gives_no_answer() -> None:
 def test_a_file_the_parser_cannot_take_gives_no_answer(data: bytes) -> None:
     with pytest.raises(SourceError, match="cannot be parsed"):
         Source(data).definitions("f")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"def f{number}(a, b=(1, 2)): return {{a: [b]}}\n" for number in range(4_000)),
+        # names that are long, one inside the other, and many names in the innermost of them
+        "".join(f"{' ' * level}class {'x' * 4_000}:\n" for level in range(60))
+        + "".join(f"{' ' * 60}def f{number}(): 0\n" for number in range(3_000)),
+    ],
+    ids=["statements", "long names"],
+)
+def test_what_is_kept_of_a_file_grows_with_its_text_and_is_no_tree(text: str) -> None:
+    data = text.encode()
+    tracemalloc.start()
+    try:
+        source = Source(data)
+        source.definitions("f1")
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 20 * len(data)
 
 
 @pytest.mark.parametrize("name", ["ascii", "latin1", "cp1252", "gbk", "euc-jp", "shift_jis", "koi8-r", "iso-8859-15"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from patchctl.build import claims, parse_build
 from patchctl.commands.selection import Selection
@@ -30,17 +31,17 @@ def judge_all_fixes(
     unreadable = {path for path in named if site.bases[path].kind is BaseKind.FOREIGN}
     elsewhere = _search(entries, tree, files, unreadable)
     with Searcher() as searcher:
-        findings = {
-            entry.id: judge_fixes(
-                entry.fixes,
+        found = iter(
+            judge_fixes(
+                [fix for entry in entries for fix in entry.fixes],
                 files=files,
                 claimed=lambda fix: _claimed(fix, target),
                 search=searcher.search,
                 elsewhere=elsewhere,
                 unreadable=unreadable,
             )
-            for entry in entries
-        }
+        )
+    findings = {entry.id: tuple(islice(found, len(entry.fixes))) for entry in entries}
     return findings, all(data is site.bases[path].data for path, data in files.items())
 
 

@@ -1,4 +1,4 @@
-"""The base bytes evidence is judged on, each file decoded and parsed at most once, and what was found elsewhere."""
+"""The base bytes evidence is judged on, decoded and parsed once for all that is asked, and what was found elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from patchctl.model import EvidenceItem
 
 Search = Callable[[str, str], bool | None]
 """``search(pattern, text)``: whether the pattern is found; None: no answer, such as a deadline that passed."""
+
+KEPT = 64
+"""Files that are kept as text: in a large registry each is the concern of a few entries, which stand together."""
 
 SHOWN = 3
 """Paths a reason spells out."""
@@ -47,6 +50,8 @@ class Installed:
             SourceError: there is something, and it gives no answer.
         """
         if path not in self._sources:
+            if len(self._sources) >= KEPT:
+                del self._sources[next(iter(self._sources))]
             self._sources[path] = self._read(path)
         source = self._sources[path]
         if isinstance(source, SourceError):

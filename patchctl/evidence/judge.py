@@ -87,7 +87,7 @@ def judge_fixes(
     elsewhere: Mapping[str, tuple[str, ...]] = NOWHERE,
     unreadable: Collection[str] = (),
 ) -> tuple[FixFinding, ...]:
-    """Judge several upstream changes as :func:`judge_fix` does, in order; each file is parsed once for all of them."""
+    """Judge several upstream changes as :func:`judge_fix` does, in order; a file is parsed once for all of them."""
     installed = Installed(files=files, unreadable=unreadable, elsewhere=elsewhere, search=search)
     return tuple(_judge(fix, installed, claimed=claimed(fix)) for fix in fixes)
 

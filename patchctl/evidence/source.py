@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ class SourceError(ValueError):
 
 
 class Source:
-    """The text of one file, decoded as Python decodes it; the syntax tree is made once, when it is first needed."""
+    """The text of one file, decoded as Python decodes it, and where its definitions stand.
+
+    It is parsed once, when that is first asked for. The tree, which is many times larger than the text, is not kept.
+    """
 
     def __init__(self, data: bytes) -> None:
         """Decode ``data``.
@@ -47,7 +51,7 @@ class Source:
         if len(data) > SIZE_LIMIT:
             raise SourceError(f"larger than {SIZE_LIMIT} bytes")
         self.text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
-        self._tree: ast.Module | SourceError | None = None
+        self._module: _Scope | SourceError | None = None
 
     def defines(self, symbol: str) -> bool:
         """Return whether ``symbol`` is defined here, by layout where that shows it, else by parsing.
@@ -100,16 +104,19 @@ class Source:
         Raises:
             SourceError: the file does not parse.
         """
-        tree = self.tree()
+        if self._module is None:
+            try:
+                self._module = _outline(self.text)
+            except SourceError as error:
+                self._module = error
+        if isinstance(self._module, SourceError):
+            raise self._module
         if symbol is None:
             return (self.text,)
-        first, *rest = symbol.split(".")
-        found = list(_defined_in(tree, first))
-        for name in rest:
-            found = [inner for outer in found for inner in _defined_in(outer, name)]
-        lines = self.text.split("\n")
-        spans = sorted(_span(node, lines) for node in found)
-        return tuple("\n".join(lines[start - 1 : end]) for start, end in spans)
+        scope: _Scope | None = self._module
+        for name in symbol.split("."):
+            scope = scope.inner.get(name) if scope is not None else None
+        return tuple(self.text[start:end] for start, end in sorted(scope.spans if scope is not None else ()))
 
     def _levels_shown(self, names: list[str]) -> int:
         """Return how many of ``names``, from the first, the layout shows to be defined inside each other."""
@@ -142,21 +149,6 @@ class Source:
         """Return where the first line begins that is not indented more and can begin a statement or a string's end."""
         dedented = re.compile(rf"\n(?=[ ]{{0,{len(indent)}}}[^\s#)\]}}])").search(self.text, start, end)
         return dedented.start() + 1 if dedented is not None else end
-
-    def tree(self) -> ast.Module:
-        """Return its syntax tree.
-
-        Raises:
-            SourceError: it does not parse.
-        """
-        if self._tree is None:
-            try:
-                self._tree = parse_python(self.text)
-            except SourceError as error:
-                self._tree = error
-        if isinstance(self._tree, SourceError):
-            raise self._tree
-        return self._tree
 
 
 def _decode(data: bytes) -> str:
@@ -199,8 +191,43 @@ def parse_python(text: str) -> ast.Module:
         raise SourceError(f"cannot be parsed: {str(error) or type(error).__name__}") from None
 
 
-def _defined_in(scope: ast.AST, name: str) -> Iterator[Definition]:
-    """Yield the definitions of ``name`` in ``scope``: compound statements are entered, other scopes are not."""
+class _Scope:
+    """What is defined by one name, or the module: all definitions of that name in their scope together.
+
+    Attributes:
+        spans: begin and end of the whole lines of each, in characters.
+        inner: name -> what is defined by it inside them.
+    """
+
+    __slots__ = ("inner", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int]] = []
+        self.inner: dict[str, _Scope] = {}
+
+
+def _outline(text: str) -> _Scope:
+    """Return what a module defines.
+
+    Raises:
+        SourceError: it does not parse.
+    """
+    lines = text.split("\n")
+    begins = [0, *accumulate(len(line) + 1 for line in lines)]
+    module = _Scope()
+    pending: list[tuple[_Scope, ast.AST]] = [(module, parse_python(text))]
+    while pending:
+        outer, tree = pending.pop()
+        for node in _defined_in(tree):
+            scope = outer.inner.setdefault(node.name, _Scope())
+            first, last = _span(node, lines)
+            scope.spans.append((begins[first - 1], begins[last] - 1))
+            pending.append((scope, node))
+    return module
+
+
+def _defined_in(scope: ast.AST) -> Iterator[Definition]:
+    """Yield the definitions in ``scope``: compound statements are entered, other scopes are not."""
     import ast
 
     pending = [scope]
@@ -209,7 +236,7 @@ def _defined_in(scope: ast.AST, name: str) -> Iterator[Definition]:
         for child in (child for field in NESTED for child in getattr(node, field, ())):
             if not isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 pending.append(child)
-            elif child.name == name:
+            else:
                 yield child
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchctl.evidence.source import Source, SourceError
+from patchctl.evidence.source import Source, SourceError, parse_python
 
 if TYPE_CHECKING:
     import ast
@@ -61,7 +61,7 @@ def unknown_names(before: bytes | None, after: bytes) -> tuple[str, ...]:
 
 def _unparsable(data: bytes) -> str | None:
     try:
-        Source(data).tree()
+        parse_python(Source(data).text)
     except SourceError as error:
         return str(error)
     return None
@@ -72,7 +72,7 @@ def _unbound(data: bytes) -> frozenset[str]:
     import builtins
 
     try:
-        nodes = list(ast.walk(Source(data).tree()))
+        nodes = list(ast.walk(parse_python(Source(data).text)))
     except SourceError:
         return frozenset()
     used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
