@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,25 @@ def test_an_entry_whose_recorded_diff_is_gone_can_only_go(desk: Desk) -> None:
     assert desk.run("check").code == 3
     assert desk.run("revert", "good").code == 0
     assert (desk.site / PATH).read_bytes() == BASE
+
+
+@pytest.mark.parametrize("name", ["registry.toml", "vllm/good/patch.toml"])
+@pytest.mark.parametrize("language", ["C", "C.UTF-8"])
+def test_a_byte_order_mark_is_refused_and_the_hint_takes_it_out_as_it_is_printed(
+    tmp_path: Path, name: str, language: str
+) -> None:
+    """Editors of Windows write one; TOML of version 1.0 has no word about it, and readers differ."""
+    registry = make_registry(tmp_path / "it's $a registry")
+    add_entry(registry, "good", make_diff({PATH: (BASE, LOW)}))
+    file = registry / name
+    plain = file.read_bytes()
+    file.write_bytes(b"\xef\xbb\xbf" + plain)
+    desk = Desk(site=make_site(tmp_path, {PATH: BASE}, build="0.25.1"), registry=registry)
+    (error,) = desk.json("list").document["errors"]
+    assert error["code"] == "toml-bom"
+    assert error["message"] == "the file begins with a byte order mark"
+    hint = error["hint"].partition(": ")
+    assert hint[0] == "save it as UTF-8 without BOM"
+    subprocess.run(hint[2], shell=True, check=True, env={"LC_ALL": language, "PATH": os.environ["PATH"]})
+    assert file.read_bytes() == plain
+    assert desk.json("list").document["errors"] == []

@@ -66,6 +66,7 @@ BELOW_A_ROOT = {
     "publishing/writing.py": "beside the file that the operator named",
     "registry/folder.py": "names in a folder of a registry",
     "registry/marks.py": "times and inodes of a registry",
+    "registry/mounted.py": "links in a volume of Kubernetes",
     "target/brought.py": "names in the site, and when RECORD was written",
     "target/catalogue.py": "names in the site",
     "target/conda.py": "names in conda-meta",

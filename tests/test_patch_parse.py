@@ -507,6 +507,29 @@ REFUSED_BY_MEANING = [
 
 
 @pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        *(("vLLM_", "vLLM"), ("vllm/", "vllm"), (" vllm", "vllm"), ("vllm-", "vllm"), ("_vllm", "vllm")),
+        *(("vllm[audio]", "vllm"), ("vllm==0.20.0", "vllm"), ("vllm >=0.20", "vllm"), ("vllm; x", "vllm")),
+        *(("../x", None), ("/opt/vllm", None), ("vllm\u00e9", None), ("pip", None), ("Pip", None), ("...", None)),
+    ],
+)
+def test_what_is_no_distribution_is_shown_as_it_was_meant_or_told_what_would_be_one(
+    given: str, meant: str | None
+) -> None:
+    """An example with the name of another project reads like advice to name that one."""
+    _, problems = parse(edited('"vLLM"', f'"{given}"'))
+    (problem,) = (it for it in problems if it.code == "bad-distribution")
+    if meant is not None:
+        assert problem.hint == f'did you mean: distribution = "{meant}"'
+    else:
+        assert problem.hint == "name the project whose files the diff changes, as the first column of `pip list` has it"
+    assert problem.message.endswith(" it installs packages, or is patchctl itself") or problem.message.endswith(
+        " is not the name of a distribution: letters and digits, with . _ - between them"
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "code", "key", "start"),
     [case[1:] for case in REFUSED + REFUSED_BY_MEANING],
     ids=[case[0] for case in REFUSED + REFUSED_BY_MEANING],

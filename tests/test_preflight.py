@@ -161,7 +161,7 @@ class TestFates:
         entry = only(looked(desk, wheel, code=1))
         assert words(entry) == ("applies", "lost", None)
         assert entry["about"] == [
-            "now: in the files, but nobody recorded it: patchctl adopt a-low, and it counts as applied"
+            "now: in the files, but nobody recorded it; to count it as applied: patchctl adopt a-low"
         ]
         assert desk.run("adopt", "a-low").code == 0
         entry = only(looked(desk, wheel))

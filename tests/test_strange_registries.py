@@ -123,7 +123,7 @@ def test_what_another_registry_would_change_is_for_the_operator_with_both_named(
         assert str(two.trusted) in str(patch["reason"])
     if id_ == "guard":
         assert str(two.other) in str(patch["reason"])
-        assert "patchctl apply guard takes it over" in str(patch["reason"])
+        assert str(patch["reason"]).endswith("; to take it over: patchctl apply guard")
 
 
 def test_an_entry_with_other_evidence_is_told_and_not_due(two: Two) -> None:

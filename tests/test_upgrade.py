@@ -119,7 +119,7 @@ class TestSettingAside:
         assert desk.run("check").code == 1
         for id_ in ("a-returns", "b-retires", "c-optional"):
             assert stand(desk, id_) == ("lost", "wanted", "apply")
-            assert reason(desk, id_) == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
+            assert reason(desk, id_) == f"{ASIDE}, which is not installed yet; to bring it back: patchctl apply"
         assert desk.run("apply").code == 0
         assert desk.run("check").code == 0
         for id_ in ("a-returns", "b-retires", "c-optional"):
@@ -263,7 +263,7 @@ class TestAfterwards:
         assert stand(desk, "b-retires") == ("lost", "fixed", "retire")
         assert reason(desk, "b-retires") == (
             "the upgrade from 0.25.1 to 0.26.0 brought the fix; proven in the installed bytes: x/y#1; "
-            "patchctl retire records it"
+            "to record it: patchctl retire"
         )
         assert desk.json("apply").document["transaction"]["applied"] == ["a-returns", "c-optional"]
         assert desk.json("retire").document["transaction"]["retired"] == ["b-retires"]
@@ -277,7 +277,7 @@ class TestAfterwards:
         assert desk.run("retire", "--for", wheel).code == 0
         assert desk.run("apply", "c-optional").code == 0
         assert stand(desk, "c-optional")[0] == "applied"
-        assert reason(desk, "a-returns") == f"{ASIDE}, which is not installed yet: patchctl apply brings it back"
+        assert reason(desk, "a-returns") == f"{ASIDE}, which is not installed yet; to bring it back: patchctl apply"
 
     def test_reverting_what_is_set_aside_drops_it(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
@@ -375,19 +375,19 @@ class TestWords:
     def test_another_build_than_the_one_meant_is_told(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
         upgrade(desk, NEW, build="0.27.0")
-        assert reason(desk, "a-returns") == f"{ASIDE}, but 0.27.0 is installed: patchctl apply brings it back"
+        assert reason(desk, "a-returns") == f"{ASIDE}, but 0.27.0 is installed; to bring it back: patchctl apply"
         upgrade(desk, NEW, build="0.26.0")
-        assert reason(desk, "a-returns") == f"{ASIDE}: patchctl apply brings it back"
+        assert reason(desk, "a-returns") == f"{ASIDE}; to bring it back: patchctl apply"
 
     def test_what_is_held_and_proven_fixed_is_counted_and_told_to_be_freed_first(self, desk: Desk, wheel: str) -> None:
         assert desk.run("retire", "--for", wheel).code == 0
         assert desk.run("hold", "b-retires", "--reason", "wait").code == 0
         upgrade(desk)
-        assert reason(desk, "b-retires").endswith("patchctl unhold b-retires, and patchctl retire records it")
+        assert reason(desk, "b-retires").endswith("; to record it: patchctl unhold b-retires && patchctl retire")
         assert "1 held: b-retires" in desk.run("status").out
         assert desk.run("retire", "b-retires").code == 1
         assert desk.run("unhold", "b-retires").code == 0
-        assert reason(desk, "b-retires").endswith("x/y#1; patchctl retire records it")
+        assert reason(desk, "b-retires").endswith("x/y#1; to record it: patchctl retire")
         assert desk.run("retire", "b-retires").code == 0
 
     def test_what_is_held_in_and_comes_back_is_no_reason_for_a_warning(self, desk: Desk, wheel: str) -> None:

@@ -13,6 +13,7 @@ from patchctl.documents import DocumentError, Flaw, clipped
 from patchctl.documents.toml import read_toml
 from patchctl.documents.values import TOML_DEPTH, KeyPath
 from patchctl.errors import Problem
+from patchctl.model.shell import shell_word
 
 if TYPE_CHECKING:
     from patchctl.documents.toml_keys import KeyPositions
@@ -98,7 +99,10 @@ class Document:
             values = read_toml(data, limit=MAX_BYTES, depth=MAX_DEPTH)
         except DocumentError as error:
             code = _CODES.get(error.flaw, "toml-syntax")
-            self.report_line(code, error.line, f"the file {error.what}", error.problem.hint)
+            hint = error.problem.hint
+            if error.flaw is Flaw.BYTE_ORDER_MARK:
+                hint = rf"{hint}: sed -i '1s/^\xef\xbb\xbf//' {shell_word(self.file)}"
+            self.report_line(code, error.line, f"the file {error.what}", hint)
             return None
         self._text = data.decode("utf-8")
         return values

@@ -15,7 +15,6 @@ from patchctl.patch.table import Table
 from patchctl.patch.texts import (
     distribution_problem,
     file_name_problem,
-    normalised_name,
     source_problem,
     symbol_problem,
 )
@@ -56,7 +55,7 @@ def read_fixes(entry: Table, distributions: Sequence[str], means: Means) -> tupl
 
 def _read_fix(table: Table, distributions: Sequence[str], means: Means) -> Fix:
     table.require(("ref", "role"))
-    distribution = normalised_name(table.checked("distribution", "bad-distribution", distribution_problem))
+    distribution = table.distribution(distribution_problem)
     if not distribution and len(distributions) == 1:
         distribution = distributions[0]
     if "distribution" not in table and len(distributions) > 1:

@@ -22,7 +22,6 @@ from patchctl.patch.texts import (
     cve_problem,
     file_name_problem,
     is_slug,
-    normalised_name,
     sha256_problem,
     target_problem,
 )
@@ -147,7 +146,7 @@ def _read_variant(table: Table, kind: Kind | None) -> Variant:
     elif kind is not None:
         table.require(("diff", "sha256"))
     return Variant(
-        distribution=normalised_name(table.checked("distribution", "bad-distribution", target_problem)),
+        distribution=table.distribution(target_problem),
         rule=read_rule(table),
         diff=table.checked("diff", "bad-file-name", file_name_problem) or None,
         sha256=table.checked("sha256", "bad-sha256", sha256_problem).lower() or None,

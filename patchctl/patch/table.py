@@ -12,7 +12,7 @@ from typing import TypeVar
 from patchctl.documents.values import KeyPath
 from patchctl.patch.document import Document
 from patchctl.patch.shapes import SHAPES, Shape
-from patchctl.patch.texts import is_slug
+from patchctl.patch.texts import distribution_hint, is_slug, normalised_name
 
 Word = TypeVar("Word", bound=Enum)
 Value = TypeVar("Value")
@@ -64,13 +64,33 @@ class Table:
             self.report("not-one-line", key, "must stand on one line")
         return value
 
-    def checked(self, key: str, code: str, check: Callable[[str], str | None], *, one_line: bool = True) -> str:
-        """Return a string; ``check`` gives what is wrong with it, as the end of a sentence, or None."""
+    def checked(
+        self,
+        key: str,
+        code: str,
+        check: Callable[[str], str | None],
+        *,
+        one_line: bool = True,
+        hint: Callable[[str], str] | None = None,
+    ) -> str:
+        """Return a string.
+
+        Args:
+            key: of it.
+            code: of the problem.
+            check: gives what is wrong with it, as the end of a sentence, or None.
+            one_line: it has to be one.
+            hint: gives what to do about a wrong one; None: how the key is written tells it.
+        """
         value = self.text(key, one_line=one_line)
         problem = check(value) if value.strip() else None
         if problem is not None:
-            self.report(code, key, problem)
+            self.report(code, key, problem, None if hint is None else hint(value))
         return value
+
+    def distribution(self, check: Callable[[str], str | None]) -> str:
+        """Return the normalised name of a distribution; empty when there is none."""
+        return normalised_name(self.checked("distribution", "bad-distribution", check, hint=distribution_hint))
 
     def boolean(self, key: str, *, default: bool) -> bool:
         """Return true or false."""

@@ -28,7 +28,17 @@ def normalised_name(text: str) -> str:
 
 def distribution_problem(text: str) -> str | None:
     """Whether it is the name of a distribution."""
-    return None if _DISTRIBUTION.fullmatch(text) else "is not the name of a distribution"
+    known = _DISTRIBUTION.fullmatch(text) is not None
+    return None if known else "is not the name of a distribution: letters and digits, with . _ - between them"
+
+
+def distribution_hint(text: str) -> str:
+    """Return what somebody who wrote ``text`` may have meant; a path or a tool is no project at all."""
+    # Extras, versions and markers stand behind the name (PEP 508); a slash at the end is a directory's.
+    meant = re.split(r"[\[<>=!~;@\s]", text.strip(), maxsplit=1)[0].lstrip("_-").rstrip("._-/")
+    if target_problem(meant) is None:
+        return f'did you mean: distribution = "{meant}"'
+    return "name the project whose files the diff changes, as the first column of `pip list` has it"
 
 
 def target_problem(text: str) -> str | None:

@@ -11,7 +11,7 @@ from patchctl.errors import Problem
 from patchctl.model.characters import unseen
 from patchctl.patch import Document, Table, file_name_problem, is_slug
 from patchctl.patch.shapes import Shape
-from patchctl.patch.texts import distribution_problem, normalised_name, sha256_problem
+from patchctl.patch.texts import distribution_problem, sha256_problem
 from patchctl.pins.values import Lock, LockedHold, LockedRegistry, Pin, PinnedDiff
 
 FORMAT = 1
@@ -153,7 +153,7 @@ def _read_pin(table: Table) -> Pin:
 def _read_diff(table: Table) -> PinnedDiff:
     table.require(_VARIANT.examples)
     return PinnedDiff(
-        distribution=normalised_name(table.checked("distribution", "bad-distribution", distribution_problem)),
+        distribution=table.distribution(distribution_problem),
         diff=table.checked("diff", "bad-file-name", file_name_problem),
         sha256=table.checked("sha256", "bad-sha256", sha256_problem).lower(),
     )

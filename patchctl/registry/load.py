@@ -13,6 +13,7 @@ from patchctl.model import RegistryPlace
 from patchctl.patch import REGISTRY, Document, Patch, Table, is_slug, parse_entry
 from patchctl.patch.document import MAX_BYTES
 from patchctl.registry.folder import ENTRY_FILE, REGISTRY_FILE, Folder, Item, bundled_registry, reason_of
+from patchctl.registry.mounted import mount_hint
 from patchctl.registry.relations import Finding, check_relations
 from patchctl.registry.use import Registry, RegistryRoot, locate_keys_of
 
@@ -82,7 +83,8 @@ def _read_root(folder: Folder, *, is_bundled: bool) -> RegistryRoot:
         data = folder.read(REGISTRY_FILE)
     except OSError as error:
         message = f"{path} cannot be read: {reason_of(error)}"
-        raise RegistryError("registry-unreadable", message, path=path) from error
+        hint = mount_hint(folder.root, REGISTRY_FILE)
+        raise RegistryError("registry-unreadable", message, hint=hint, path=path) from error
     if data is None:
         message = f"{folder.root} is no registry: it holds no {REGISTRY_FILE}"
         hint = f"name the folder that holds {REGISTRY_FILE}; below it are <distribution>/<id>/{ENTRY_FILE}"
@@ -146,7 +148,8 @@ def _items(folder: Folder, inside: str) -> Iterator[Item | Problem]:
     except OSError as error:
         path = folder.path(inside)
         message = f"{path} cannot be read: {reason_of(error)}"
-        yield Problem(code="folder-unreadable", message=message, path=path)
+        hint = mount_hint(folder.root, inside) if inside else None
+        yield Problem(code="folder-unreadable", message=message, hint=hint, path=path)
 
 
 def _misplaced(folder: Folder, inside: str) -> Problem:
@@ -177,7 +180,8 @@ def _read_entry(folder: Folder, inside: str) -> Iterator[Patch | Problem]:
         empty = data is None and not folder.items(inside)
     except OSError as error:
         message = f"{file} cannot be read: {reason_of(error)}"
-        yield Problem(code="entry-unreadable", message=message, patch=name, path=file)
+        hint = mount_hint(folder.root, f"{inside}/{ENTRY_FILE}")
+        yield Problem(code="entry-unreadable", message=message, hint=hint, patch=name, path=file)
         return
     if empty:
         # Version control leaves empty folders behind when it takes their files away.

@@ -67,7 +67,7 @@ def about(found: Forecast) -> tuple[str, ...]:
     ):
         said.append(f"now: {_now_words(found.now)}")
     elif found.now is not None and by_hand(found.now) and found.fate is not Fate.UNTOUCHED:
-        said.append(f"now: in the files, but nobody recorded it: patchctl adopt {found.id}, and it counts as applied")
+        said.append(f"now: in the files, but nobody recorded it; to count it as applied: patchctl adopt {found.id}")
     return tuple(said)
 
 

@@ -69,7 +69,7 @@ def action_of(assessment: Assessment, neighbours: Mapping[str, Assessment]) -> A
 def _action(found: Assessment, neighbours: Mapping[str, Assessment]) -> tuple[Action, str | None]:
     case = found.case
     if _returns(found) and blocked_by(found, neighbours) is None:
-        return Action.APPLY, f"{_why_returns(found)}, and it was in: {found.reason}; patchctl apply brings it back"
+        return Action.APPLY, f"{_why_returns(found)}, and it was in: {found.reason}; to bring it back: patchctl apply"
     if found.need is Need.FIXED:
         return _fixed_action(found)
     if found.need is Need.HELD:
@@ -114,7 +114,10 @@ def _replaced_action(found: Assessment, neighbours: Mapping[str, Assessment]) ->
         return Action.INSPECT, None
     other = neighbours.get(replacement)
     if other is not None and other.case.receipt is not None:
-        return Action.INSPECT, f"replaced by {replacement}, which is applied too: revert {found.id}"
+        return (
+            Action.INSPECT,
+            f"replaced by {replacement}, which is applied too; to take it out: patchctl revert {found.id}",
+        )
     return Action.NONE, f"replaced by {replacement}, which takes it out when applied"
 
 
@@ -154,7 +157,7 @@ def _stranger_action(found: Assessment) -> tuple[Action, str] | None:
         return None
     has = f"{namesake.registry} has revision {namesake.revision}"
     came = f"revision {receipt.revision} came from {receipt.registry}"
-    return Action.INSPECT, f"{has}, but {came}: patchctl apply {found.id} takes it over"
+    return Action.INSPECT, f"{has}, but {came}; to take it over: patchctl apply {found.id}"
 
 
 def _due_again(found: Assessment) -> str | None:
@@ -163,7 +166,7 @@ def _due_again(found: Assessment) -> str | None:
     if receipt is None:
         return retired_words(found)
     if receipt.set_aside is not None:
-        return f"{found.reason}{arrival_words(found.case, receipt.set_aside)}: patchctl apply brings it back"
+        return f"{found.reason}{arrival_words(found.case, receipt.set_aside)}; to bring it back: patchctl apply"
     return f"{found.reason}; due again" if found.case.rebuilt else None
 
 
@@ -207,7 +210,7 @@ def _held_reason(found: Assessment) -> str:
 def blocked_by(found: Assessment, neighbours: Mapping[str, Assessment]) -> str | None:
     """Return why a neighbour keeps the entry from going in; None when none does."""
     for id_, place in found.case.trespasses:
-        return f"it replaces {id_}, which came from {place}: patchctl revert {id_} first"
+        return f"it replaces {id_}, which came from {place}; before that: patchctl revert {id_}"
     for needed in found.case.requires:
         reason = _unmet(needed, neighbours, found)
         if reason is not None:
@@ -225,7 +228,7 @@ def _unmet(needed: str, neighbours: Mapping[str, Assessment], found: Assessment)
     if other.need not in {Need.WANTED, Need.OPTIONAL} and not _returns(other):
         return f"it requires {needed}, which is {other.need.value} here"
     if other.fit is Fit.PRESENT and found.fit is not Fit.PRESENT:
-        return f"it requires {needed}, which is in, but nobody recorded it: patchctl adopt {needed}"
+        return f"it requires {needed}, which is in, but nobody recorded it; to record it: patchctl adopt {needed}"
     if other.fit not in {Fit.APPLICABLE, Fit.PRESENT}:
         return f"it requires {needed}, which does not fit here"
     beyond = blocked_by(other, neighbours)
@@ -265,6 +268,6 @@ def _fixed_reason(found: Assessment) -> str:
         return f"{retired}; {said}" if retired is not None else said
     if found.verdict is Verdict.LOST and found.case.rebuilt:
         held = found.case.hold is not None
-        then = f"patchctl unhold {found.id}, and patchctl retire records it" if held else "patchctl retire records it"
-        return f"{upgrade_words(found.case)} brought the fix; {said}; {then}"
+        then = f"patchctl unhold {found.id} && patchctl retire" if held else "patchctl retire"
+        return f"{upgrade_words(found.case)} brought the fix; {said}; to record it: {then}"
     return said

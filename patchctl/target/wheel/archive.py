@@ -18,7 +18,14 @@ from patchctl.model.files import sha256_hex
 from patchctl.model.target import row_sha256
 from patchctl.target.record import parse_record
 from patchctl.target.wheel.framing import check_layout, read_frame
-from patchctl.target.wheel.members import Places, checked_members, info_directory, is_executable, place_members
+from patchctl.target.wheel.members import (
+    Places,
+    checked_members,
+    info_directory,
+    is_executable,
+    place_members,
+    undecodable_words,
+)
 from patchctl.target.wheel.refusal import HINT, RefusedError
 
 if TYPE_CHECKING:
@@ -144,7 +151,10 @@ def _archive(stack: ExitStack, stream: BinaryIO, wheel: str) -> Archive:
         if zipfile.is_zipfile(stream):
             raise RefusedError("something stands behind it, or it has a comment")
         raise zipfile.BadZipFile("it is no zip archive, or ends too early")
-    zipped = stack.enter_context(zipfile.ZipFile(stream))
+    try:
+        zipped = stack.enter_context(zipfile.ZipFile(stream))
+    except UnicodeDecodeError as error:  # of a member's name, which is all that zipfile decodes so
+        raise zipfile.BadZipFile(undecodable_words(error)) from None
     entries = zipped.infolist()
     members = checked_members(entries)
     check_layout(stream, frame, entries)

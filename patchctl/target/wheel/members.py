@@ -161,6 +161,14 @@ def _shown(name: str) -> str:
     return repr(name) if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]!r}..."
 
 
+def undecodable_words(error: UnicodeDecodeError) -> str:
+    """Return which member's name is no UTF-8, though its flag says so, and where."""
+    name, at = error.object, error.start
+    shown = repr(name[:_LONGEST_SHOWN])[1:] + "..." * (len(name) > _LONGEST_SHOWN)
+    where = f"from byte {at + 1} on (0x{name[at]:02x})"
+    return f"a member has the name {shown}, which is said to be UTF-8, and is none {where}"
+
+
 def _is_harmless(name: str) -> bool:
     if len(name.encode()) > LONGEST_PATH or "\\" in name or any(character < " " for character in name):
         return False
