@@ -61,6 +61,7 @@ _OF_PROGRAMS: Mapping[str, _Program] = MappingProxyType(
     {
         "curl": _CURL,
         "htpasswd": _HTPASSWD,
+        "wandb": _Program(bare=1),  # wandb login KEY
         "redis-cli": _Program(options={"-a": _NEXT}),
         "valkey-cli": _Program(options={"-a": _NEXT}),
         "http": _Program(options={"-a": _NEXT}),

@@ -12,7 +12,7 @@ HIDDEN = "***"
 _LONGEST_NAME = 100
 _WORDS = (
     r"api[-_]?k(?:e(?:ys?)?)?|keys?|tokens?|secrets?|pass|passwd|passwords?|passphrase|pwd|credentials?|creds?|auth|"
-    r"authorization|bearer|cookies?|jwt|pat|sig|signature|hf-t(?:o(?:ke?)?)?|(?:ssh|db|pg|sql|user|root|admin)pass"
+    r"authorization|bearer|requirepass|masterauth|passcode|pw|userpwd|cookies?|jwt|pat|sig|signature|hf-t(?:o(?:ke?)?)?|(?:ssh|db|pg|sql|user|root|admin)pass"
 )
 _ENDINGS = (
     r"tokens?|secrets?|passwords?|passwd|(?:api|auth|access|secret|private|account|shared)keys?|(?-i:[a-z0-9]Keys?)"
