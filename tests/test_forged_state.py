@@ -470,6 +470,37 @@ def test_what_takes_the_name_of_the_lock_while_it_is_made_gets_neither_mode_nor_
     assert likeness(private) == before
 
 
+@pytest.mark.attack("lock-link")
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_what_takes_the_name_of_the_lock_before_it_is_opened_is_not_opened(tmp_path: Path, kind: str) -> None:
+    """It is seen to be a file; then somebody puts a name of a private file there, or of nothing that answers."""
+    state, outside = tmp_path / ".patchctl", tmp_path / "outside"
+    for folder in (state, outside):
+        folder.mkdir()
+    (outside / "private").write_bytes(SECRET)
+    (state / "lock").touch()
+    before = likeness(outside)
+
+    def swap(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and arguments[0] == "lock" and (state / "lock").is_file():
+            (state / "lock").unlink()
+            (state / "lock").symlink_to(outside / "private") if kind == "link" else os.mkfifo(state / "lock")
+
+    def act() -> str:
+        fd = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
+        sys.addaudithook(swap)
+        try:
+            with exclusive(fd, str(tmp_path), 0.0):
+                return "held"
+        except PatchctlError as error:
+            return error.problem.code
+
+    with watched(outside) as seen:
+        assert within(60, act) == "untrusted-site"
+        assert seen() == []
+    assert likeness(outside) == before
+
+
 @pytest.mark.attack("purge-links")
 def test_byte_code_that_is_mounted_from_elsewhere_stays(around: Path) -> None:
     """A bind mount within one file system has the device number of what is around it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 import warnings
@@ -33,6 +34,10 @@ MANY = 40
 """Patterns that would take 0.5 s each, if each had its own deadline and nothing else."""
 
 
+ENOUGH = 7.5
+"""Seconds of the processor, however busy it is: 3 for all patterns together, as much again for everything else."""
+
+
 def evidence(pattern: str, number: int = 0) -> dict[str, object]:
     return {"ref": f"up#{number}", "role": "fixes", "claimed": ">=0", "evidence": [{"file": PATH, "matches": pattern}]}
 
@@ -50,10 +55,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def run(place: Path, *arguments: str, timeout: float = 45.0) -> Done:
-    """Run the command line as a process of its own: one that does not come back is a failure."""
+def run(place: Path, *arguments: str, timeout: float = 45.0, most: float = ENOUGH) -> Done:
+    """Run the command line as a process of its own: one that does not come back is a failure.
+
+    So is one that lets patterns go on behind their deadline, which they spend calculating.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "patchctl", *arguments, "--registry", str(place / "registry")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < most, "its processes calculated for longer than all patterns may take"
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
 

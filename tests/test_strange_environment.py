@@ -410,6 +410,23 @@ class TestOddVariables:
         )
         assert (done.returncode, len(done.stdout) < 100_000) == (0, True), done.stdout[-2000:]
 
+    @pytest.mark.parametrize("what", ["source_bash", "complete_zsh", "source_fish", "nonsense"])
+    def test_a_completion_that_nobody_asked_for_answers_for_no_verb(self, stranger: Stranger, what: str) -> None:
+        place = ("--site", str(stranger.site))
+        environ = {"_PATCHCTL_COMPLETE": what, "_TYPER_COMPLETE_ARGS": "patchctl st"}
+        done = stranger.run("check", *place, environ=environ)
+        assert (done.returncode, done.stdout) == (1, stranger.run("check", *place).stdout)
+        applied = stranger.run("apply", "-q", *place, environ=environ)
+        assert (applied.returncode, (stranger.site / ENGINE).read_bytes()) == (0, AFTER)
+
+    def test_a_shell_that_completes_is_answered(self) -> None:
+        environ = {**os.environ, "_PATCHCTL_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "patchctl stat"}
+        command = [sys.executable, "-c", "from patchctl.cli import main; main()"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=CHECKOUT, env=environ, timeout=DEADLINE
+        )
+        assert (done.returncode, '"status"' in done.stdout) == (0, True), done
+
     @pytest.mark.parametrize("language", ["C", "tr_TR.UTF-8", "\x1b[31m", "../../etc"])
     def test_a_language_changes_nothing(self, stranger: Stranger, language: str) -> None:
         said = set()

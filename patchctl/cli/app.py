@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -38,6 +40,9 @@ _MODULES = {
     "lock": "pinning",
 }
 """Verb -> the module of this room that registers it, in the order of the help."""
+
+_COMPLETION = "_PATCHCTL_COMPLETE"
+"""The variable by which the scripts of ``--install-completion`` ask for words, or the script itself."""
 
 
 class _Verbs(MutableMapping[str, Any]):
@@ -134,4 +139,7 @@ def _root(
 
 def main() -> None:
     """Run the console script; exits with the code of the contract."""
+    if len(sys.argv) > 1:
+        # A shell that completes a line gives no words. The variable left over from elsewhere would answer for the verb.
+        os.environ.pop(_COMPLETION, None)
     app(prog_name="patchctl")
