@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from patchctl.diff import ChangeKind, FileDiff
+from patchctl.model import Claim, Rivals
+from patchctl.model.modules import exclude_each_other
 from patchctl.verdict.base import BaseKind
 from patchctl.verdict.facts import SiteFacts, SourceDiff
 
 _CARRYING = frozenset({BaseKind.RECORDED, BaseKind.NEW})
 """Bases below which a file is not as it stands: what the ledger says is in it goes in again."""
+
+_BRINGING = frozenset({ChangeKind.ADD, ChangeKind.RENAME})
+_TAKING = frozenset({ChangeKind.DELETE, ChangeKind.RENAME})
+_NO_RIVALS = Rivals()
 
 
 def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
@@ -35,7 +41,10 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     top = path.split("/", 1)[0]
     fact = site.ledger.files.get(path)
     if fact is not None and fact.distribution == distribution:
-        return None
+        return None  # it must be able to go out again
+    others = [claim for claim in site.claims.get(path, ()) if claim.name != distribution]
+    if others and not found.editable:
+        return _claimed_words(others[0])
     if found.editable:
         return None if top in found.grafts else f"{top} is not a package of {distribution}"
     if found.record is None:
@@ -48,6 +57,41 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     if site.snapshot.files.get(path) is None:
         return None  # "missing" says it better
     return f"it is not listed in RECORD of {distribution}"
+
+
+def _claimed_words(claim: Claim) -> str:
+    if not claim.certain:
+        return f"RECORD of {claim.name} cannot be read, and may list it too; to mend that: reinstall {claim.name}"
+    said = f"RECORD of {claim.name} lists it too, and nobody can tell whose file it is"
+    return f"{said}: uninstall the one that it does not belong to, then reinstall the other"
+
+
+def crowded(site: SiteFacts, file: FileDiff, beside: Iterable[FileDiff]) -> str | None:
+    """Return which module a file that a diff adds would shadow, or be shadowed by; None: none that stays.
+
+    Python imports one of them alone. Whoever puts a package in the place of a module takes the module away in the
+    same entry.
+
+    Args:
+        site: the environment.
+        file: what is to be added; of a rename the new name counts.
+        beside: all that the entry changes.
+    """
+    if file.kind not in _BRINGING:
+        return None
+    if site.live_content(file.path) is not None and site.bases[file.path].kind is BaseKind.RECORDED:
+        return None  # it is in: what its receipt says of it is judged by hashes
+    files = list(beside)
+    gone = {it.paths[0] for it in files if it.kind in _TAKING}
+    rivals = site.snapshot.rivals.get(file.path, _NO_RIVALS)
+    over = next((path for path in rivals.winners if path not in gone), None)
+    if over is not None:
+        return f"{over} is what Python would import in its place"
+    under = next((path for path in rivals.losers if path not in gone), None)
+    if under is not None:
+        return f"it would shadow {under}, which Python would not import any more"
+    other = next((it.path for it in files if it.kind in _BRINGING and exclude_each_other(file.path, it.path)), None)
+    return None if other is None else f"of it and {other}, which the same entry adds, Python imports one alone"
 
 
 def standing(site: SiteFacts, id_: str, diffs: Sequence[SourceDiff]) -> tuple[SourceDiff, ...]:
