@@ -154,15 +154,24 @@ def _site_facts(
     snapshot = tree.read(paths)
     bases = {path: _base(target, ledger, stores, snapshot, path) for path in paths}
     tops = {name: tree.tops(found) for name, found in target.distributions.items() if found.record is None}
-    chosen = {path for it in selections if it.rule is not MatchRule.NONE and not it.unusable for path in it.paths()}
     return SiteFacts(
         distributions=target.distributions,
         snapshot=snapshot,
         ledger=ledger,
         bases=bases,
         tops=tops,
-        claims=tree.claims(chosen),
+        claims=tree.claims(_coming(selections, ledger)),
     )
+
+
+def _coming(selections: Sequence[Selection], ledger: LedgerState) -> set[str]:
+    """The paths that entries chosen for this build would change anew: who else lists them is worth a look."""
+    chosen = [it for it in selections if it.rule is not MatchRule.NONE and not it.unusable]
+    paths = {
+        (diff.distribution, path) for it in chosen for diff in it.all() for file in diff.files for path in file.paths
+    }
+    facts = {(fact.distribution, path) for path, fact in ledger.files.items()}
+    return {path for _, path in paths - facts}
 
 
 def _base(target: Target, ledger: LedgerState, stores: Sequence[str], snapshot: Snapshot, path: str) -> Base:

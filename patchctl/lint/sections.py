@@ -54,7 +54,8 @@ def _crowded(file: FileDiff, files: Sequence[FileDiff]) -> Iterator[Finding]:
     if file.kind not in {ChangeKind.ADD, ChangeKind.RENAME}:
         return
     for other in files:
-        if other.kind is not ChangeKind.DELETE and exclude_each_other(file.path, other.path):
+        later = other.kind in {ChangeKind.ADD, ChangeKind.RENAME} and other.line > file.line  # told of the second one
+        if other.kind is not ChangeKind.DELETE and not later and exclude_each_other(file.path, other.path):
             message = f"of {file.path}, which the diff adds, and {other.path} Python imports one alone"
             hint = "let the diff delete the one whose place the other takes"
             yield error("shadowed-module", message, hint=hint)._replace(line=file.line)

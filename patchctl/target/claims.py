@@ -75,7 +75,9 @@ def _claims(root_fd: int, info: str, paths: Collection[str], needles: Collection
 
 
 def _begins_a_row(data: bytes, needle: bytes) -> bool:
-    """Whether some row begins like that; a path with a comma in it is quoted."""
+    """Whether some row begins like that; a path with a comma in it is quoted. Most RECORDs have it nowhere at all."""
+    if needle not in data:
+        return False
     if data.startswith((needle, b'"' + needle)):
         return True
     return data.find(b"\n" + needle) >= 0 or data.find(b'\n"' + needle) >= 0
