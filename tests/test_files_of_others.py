@@ -190,7 +190,7 @@ def test_no_diff_names_a_module_of_what_installs_or_builds(desk: Desk, path: str
     enter(desk, path)
     before = tree_state(desk.site)
     assert desk.registry is not None
-    for verb, code in ((("status",), 0), (("check",), 1), (("apply",), 3), (("apply", "a-steal"), 3)):
+    for verb, code in ((("status",), 0), (("check",), 3), (("apply",), 3), (("apply", "a-steal"), 3)):
         done = desk.json(*verb)
         assert "unsafe-path" in [it["code"] for it in done.document["errors"]]
         assert done.code == code, verb
