@@ -28,7 +28,7 @@ def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
     """
     for path in file.paths:
         brings = file.kind is ChangeKind.ADD or (file.kind is ChangeKind.RENAME and path == file.path)
-        reason = _outside(site, distribution, path, brings=brings)
+        reason = _outside(site, distribution, path, brings=brings) or _claimed(site, distribution, path)
         if reason is not None:
             return reason if path == file.path else f"{path}: {reason}"
     return None
@@ -41,10 +41,7 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     top = path.split("/", 1)[0]
     fact = site.ledger.files.get(path)
     if fact is not None and fact.distribution == distribution:
-        return None  # it must be able to go out again
-    others = [claim for claim in site.claims.get(path, ()) if claim.name != distribution]
-    if others and not found.editable:
-        return _claimed_words(others[0])
+        return None
     if found.editable:
         return None if top in found.grafts else f"{top} is not a package of {distribution}"
     if found.record is None:
@@ -59,7 +56,14 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     return f"it is not listed in RECORD of {distribution}"
 
 
-def _claimed_words(claim: Claim) -> str:
+def _claimed(site: SiteFacts, distribution: str, path: str) -> str | None:
+    """Say that another distribution has, or may have, the file too."""
+    found, fact = site.distributions.get(distribution), site.ledger.files.get(path)
+    if found is None or found.editable or (fact is not None and fact.distribution == distribution):
+        return None  # an editable install has its files elsewhere; what is in must be able to go out again
+    claim = next((claim for claim in site.claims.get(path, ()) if claim.name != distribution), None)
+    if claim is None:
+        return None
     if not claim.certain:
         return f"RECORD of {claim.name} cannot be read, and may list it too; to mend that: reinstall {claim.name}"
     said = f"RECORD of {claim.name} lists it too, and nobody can tell whose file it is"
