@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from patchctl.diff import ChangeKind, FileDiff
-from patchctl.model import Claim, Rivals
+from patchctl.model import Rivals
 from patchctl.model.modules import exclude_each_other
 from patchctl.verdict.base import BaseKind
 from patchctl.verdict.facts import SiteFacts, SourceDiff
