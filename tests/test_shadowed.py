@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from patchctl.commands.place import Place
+from patchctl.commands.scene import gather
 from patchctl.disk import Surroundings, ineffective, open_root, rivals
 from patchctl.errors import RefusedError
 from patchctl.model import EditKind, FileEdit
 from patchctl.model.modules import exclude_each_other, ways_to
+from patchctl.plan import Layer, build_plan
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, patchctl
 from tests.sites import make_site, tree_state, write
@@ -283,6 +286,16 @@ def test_a_package_that_keeps_a_module_is_refused_however_much_else_goes(tmp_pat
     enter(desk, "a-turn", {"vllm/pack/__init__.py": (b"p = 1\n", None), "vllm/pack.py": (None, b"p = 2\n")})
     assert desk.run("apply").code == 1
     assert "vllm/pack/core.py" in desk.run("status").out
+
+
+def test_a_plan_refuses_it_whoever_asks_for_one(desk: Desk) -> None:
+    enter(desk, "a-add", {"vllm/engine/core.py": CORE})
+    scene = gather(Place(site=str(desk.site), registries=(str(desk.registry),)))
+    (found,) = scene.assessments
+    layer = Layer(id=found.id, diffs=found.case.diffs, moved=True)
+    plan = build_plan([layer], scene.site, leaving=(), now=1, missing_dirs={})
+    assert [(it.id, it.path) for it in plan.refusals] == [("a-add", "vllm/engine/core.py")]
+    assert plan.edits == ()
 
 
 def test_of_two_newcomers_that_exclude_each_other_one_stays_out(desk: Desk) -> None:
