@@ -49,6 +49,7 @@ class Ground:
     def __init__(self, where: Path) -> None:
         self.site = make_site(where, FILES, build="0.20.0")
         self.registry = make_registry(where / "registry")
+        (self.site / "vllm/m1").mkdir()
         self.cache = where / "cache"
         self.cache.mkdir(mode=0o700)
         add_entry(self.registry, "wanted", fitting("vllm/m0.py"), variant={"versions": "==0.20.0"}, fixes=[FIX])
@@ -176,6 +177,7 @@ CHANGES: dict[str, Callable[[Ground], object]] = {
     "a file is gone": lambda it: (it.site / "vllm/m1.py").unlink(),
     "a directory is a link": lambda it: turn_into_link(it.site / "vllm", it.site / "v"),
     "a compiled twin": lambda it: (it.site / "vllm/m0.abi3.so").write_bytes(b""),
+    "a package in a module's place": lambda it: (it.site / "vllm/m1/__init__.py").write_bytes(b""),
     "an entry is applied": lambda it: it.desk.run("apply", "wanted"),
     "an entry is held": lambda it: it.desk.run("hold", "old-7", "--reason", "why"),
     "another distribution comes in": lambda it: install(it.site, {"acme/x.py": OLDER}, name="acme", build="1.0"),

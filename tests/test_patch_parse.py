@@ -524,9 +524,9 @@ def test_what_is_no_distribution_is_shown_as_it_was_meant_or_told_what_would_be_
         assert problem.hint == f'did you mean: distribution = "{meant}"'
     else:
         assert problem.hint == "name the project whose files the diff changes, as the first column of `pip list` has it"
-    assert problem.message.endswith(" it installs packages, or is patchctl itself") or problem.message.endswith(
-        " is not the name of a distribution: letters and digits, with . _ - between them"
-    )
+    assert problem.message.endswith(
+        " it installs or builds packages, or is patchctl itself"
+    ) or problem.message.endswith(" is not the name of a distribution: letters and digits, with . _ - between them")
 
 
 @pytest.mark.parametrize(

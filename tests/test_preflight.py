@@ -201,12 +201,22 @@ class TestFates:
         assert [words(entry)[0] for entry in candidate["patches"]] == ["blocked", "blocked"]
         assert "it conflicts with b-two" in candidate["patches"][0]["about"][0]
 
-    def test_a_compiled_twin_blocks(self, desk: Desk, tmp_path: Path) -> None:
+    @pytest.mark.attack("shadowed-module")
+    @pytest.mark.parametrize("beside", ["one.cpython-311-x86_64-linux-gnu.so", "one/__init__.py", "one/__init__.pyc"])
+    def test_what_python_would_import_in_its_place_blocks(self, desk: Desk, tmp_path: Path, beside: str) -> None:
         enter(desk, "a-low", {ONE: LOW})
-        wheel = newer(tmp_path / "w", {"vllm/one.cpython-311-x86_64-linux-gnu.so": b"\x7fELF"})
+        wheel = newer(tmp_path / "w", {f"vllm/{beside}": b"\x7fELF"})
         entry = only(looked(desk, wheel, code=1))
         assert words(entry) == ("blocked", "lost", None)
         assert "is shadowed by" in entry["about"][0]
+
+    @pytest.mark.attack("files-of-others")
+    def test_a_file_that_another_distribution_of_the_site_lists_blocks(self, desk: Desk, tmp_path: Path) -> None:
+        enter(desk, "a-low", {ONE: LOW})
+        install(desk.site, {"aiter/__init__.py": b""}, name="aiter", build="1.0", extra_rows=[(ONE, "", "")])
+        entry = only(looked(desk, newer(tmp_path / "w"), code=1))
+        assert words(entry)[0] == "blocked"
+        assert "RECORD of aiter lists it too" in entry["about"][0]
 
     def test_a_change_made_by_hand_in_the_candidate_is_present(self, desk: Desk, tmp_path: Path) -> None:
         enter(desk, "a-low", {ONE: LOW})

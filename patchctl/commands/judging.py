@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from patchctl.build import MatchRule
 from patchctl.commands.cases import cases_of
 from patchctl.commands.proofs import judge_all_fixes
 from patchctl.commands.selection import NOTHING, Parsed, Selection, select
@@ -142,7 +143,7 @@ def _namesakes(registry: Registry, ledger: LedgerState, taking: Collection[str])
 
 
 def _site_facts(
-    tree: Tree, ledger: LedgerState, stores: Sequence[str], selections: Iterable[Selection], files: Sequence[str]
+    tree: Tree, ledger: LedgerState, stores: Sequence[str], selections: Sequence[Selection], files: Sequence[str]
 ) -> SiteFacts:
     target = tree.target
     paths = {*ledger.files, *(path_below(target.site, file) for file in files)}
@@ -153,7 +154,24 @@ def _site_facts(
     snapshot = tree.read(paths)
     bases = {path: _base(target, ledger, stores, snapshot, path) for path in paths}
     tops = {name: tree.tops(found) for name, found in target.distributions.items() if found.record is None}
-    return SiteFacts(distributions=target.distributions, snapshot=snapshot, ledger=ledger, bases=bases, tops=tops)
+    return SiteFacts(
+        distributions=target.distributions,
+        snapshot=snapshot,
+        ledger=ledger,
+        bases=bases,
+        tops=tops,
+        claims=tree.claims(_coming(selections, ledger)),
+    )
+
+
+def _coming(selections: Sequence[Selection], ledger: LedgerState) -> set[str]:
+    """The paths that entries chosen for this build would change anew: who else lists them is worth a look."""
+    chosen = [it for it in selections if it.rule is not MatchRule.NONE and not it.unusable]
+    paths = {
+        (diff.distribution, path) for it in chosen for diff in it.all() for file in diff.files for path in file.paths
+    }
+    facts = {(fact.distribution, path) for path, fact in ledger.files.items()}
+    return {path for _, path in paths - facts}
 
 
 def _base(target: Target, ledger: LedgerState, stores: Sequence[str], snapshot: Snapshot, path: str) -> Base:

@@ -21,7 +21,6 @@ from patchctl.target import (
     OpenCandidate,
     OverlaidTree,
     SiteTree,
-    Tree,
     opened_candidate,
     refuse_brought_state,
 )
@@ -71,7 +70,8 @@ def judged_candidate(place: Place, scene: Scene, path: str) -> Iterator[Upcoming
         displaced = _displaced(scene, None if alone else candidate.tree.target.distributions)
         ledger = _merged(scene, own, displaced, candidate, alone=alone)
         stores = (*(() if candidate.kind is CandidateKind.WHEEL else (candidate.tree.target.site,)), scene.target.site)
-        tree = candidate.tree if alone else _over(candidate.tree, scene, ledger)
+        # Also where none of the wanted distributions stays: others of the site may list a file of the candidate.
+        tree = candidate.tree if alone else OverlaidTree(candidate.tree, SiteTree(scene.target), ledger.files)
         found = judge(scene.registry, tree, ledger, stores=stores, known=scene.parsed(), taking=place.taking)
         yield Upcoming(candidate=candidate, scene=found, displaced=displaced)
 
@@ -157,10 +157,3 @@ def set_aside_for(candidate: OpenCandidate, *, expected: str, since: str) -> Set
         expected=expected,
         since=since,
     )
-
-
-def _over(tree: Tree, scene: Scene, ledger: LedgerState) -> Tree:
-    brought = tree.target.distributions
-    if set(scene.target.distributions) <= set(brought) and not scene.target.unusable:
-        return tree
-    return OverlaidTree(tree, SiteTree(scene.target), ledger.files)

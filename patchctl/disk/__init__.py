@@ -2,13 +2,15 @@
 
 The rooms that touch an environment share it (target, ledger, transaction), so that a path is walked by the same rule
 whether it came from a patch, a ledger or a journal. ``walking`` has the walk, ``reading`` what is at its end, ``links``
-the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
+the one case in which a link there is read through, ``around`` what keeps a file from being edited, ``shadows`` what
+Python imports in its place. Nothing here writes.
 """
 
 from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
+from patchctl.disk.shadows import Look, Nearby, Surroundings, ineffective, rivals, winners
 from patchctl.disk.walking import (
     NotRegularError,
     Root,
@@ -22,16 +24,20 @@ from patchctl.disk.walking import (
 
 __all__ = [
     "Found",
+    "Look",
     "Marks",
+    "Nearby",
     "NotRegularError",
     "Root",
     "Roots",
+    "Surroundings",
     "attributes",
     "beside",
     "beside_by_stem",
     "compiled_twin",
     "digests_of",
     "file_system_of",
+    "ineffective",
     "leads_to",
     "link_text",
     "look_below",
@@ -46,5 +52,7 @@ __all__ = [
     "read_below",
     "read_linked",
     "read_whole",
+    "rivals",
     "walk_below",
+    "winners",
 ]

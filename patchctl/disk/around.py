@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from patchctl.model.modules import SOURCE, is_extension
+
 _MOUNT_POINT = 4
 _OCTAL = ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\"))
-_SOURCE = ".py"
-_EXTENSION = ".so"
 
 
 def mount_points() -> frozenset[str]:
@@ -76,15 +76,10 @@ def compiled_twin(names: Iterable[str], path: str) -> str | None:
         names: what lies beside the source.
         path: of the source; anything that does not end in ``.py`` has no twin.
     """
-    if not path.endswith(_SOURCE):
+    if not path.endswith(SOURCE):
         return None
-    stem = path.rpartition("/")[2].removesuffix(_SOURCE)
-    for name in names:
-        if name.startswith(f"{stem}.") and name.endswith(_EXTENSION):
-            tag = name[len(stem) : -len(_EXTENSION)]
-            if tag in {"", ".abi3"} or tag.startswith((".cpython-", ".pypy")):
-                return name
-    return None
+    stem = path.rpartition("/")[2].removesuffix(SOURCE)
+    return next((name for name in names if name.startswith(f"{stem}.") and is_extension(name[len(stem) :])), None)
 
 
 def beside_by_stem(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchctl.diff import ChangeKind, FileDiff, Hunk
-from patchctl.lint.values import Finding, ParsedDiff, in_diff, warning
+from patchctl.lint.values import Finding, ParsedDiff, error, in_diff, warning
+from patchctl.model.modules import exclude_each_other
 
 WHOLE_CONTEXT = 3
 """Context lines on either side of a change, as every tool gives them unless told otherwise."""
@@ -32,7 +33,7 @@ def section_findings(parsed: ParsedDiff) -> Iterator[Finding]:
             if problem is not None:
                 hint = "name files as they lie below site-packages; `strip` drops what comes before"
                 yield in_diff(warning("outside-package", f"{path} {problem}", hint=hint), parsed.given, file.line)
-        found = (*_dated(file, lines), *_line_ends(file), *_thin(file))
+        found = (*_crowded(file, parsed.files), *_dated(file, lines), *_line_ends(file), *_thin(file))
         yield from (in_diff(finding, parsed.given, finding.line) for finding in found)
 
 
@@ -46,6 +47,19 @@ def top_level_problem(path: str) -> str | None:
     if not slash and (top in OF_A_SOURCE_TREE or not top.endswith((".py", ".pyi"))):
         return "is a file of a source tree, not of a package"
     return None
+
+
+def _crowded(file: FileDiff, files: Sequence[FileDiff]) -> Iterator[Finding]:
+    """A module or package that is added beside one of its name: Python imports one alone."""
+    if file.kind not in {ChangeKind.ADD, ChangeKind.RENAME}:
+        return
+    for other in files:
+        later = other.kind in {ChangeKind.ADD, ChangeKind.RENAME} and other.line > file.line  # told of the second one
+        if other.kind is not ChangeKind.DELETE and not later and exclude_each_other(file.path, other.path):
+            message = f"of {file.path}, which the diff adds, and {other.path} Python imports one alone"
+            hint = "let the diff delete the one whose place the other takes"
+            yield error("shadowed-module", message, hint=hint)._replace(line=file.line)
+            return
 
 
 def _dated(file: FileDiff, lines: Sequence[bytes]) -> Iterator[Finding]:

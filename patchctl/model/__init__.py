@@ -18,12 +18,13 @@ from patchctl.model.state import (
     Retirement,
     SetAside,
 )
-from patchctl.model.target import Distribution, Snapshot, Target, listed_sha256, pristine, row_sha256
+from patchctl.model.target import Claim, Distribution, Rivals, Snapshot, Target, listed_sha256, pristine, row_sha256
 
 __all__ = [
     "OWNER_EXECUTES",
     "Baseline",
     "BuildRule",
+    "Claim",
     "Content",
     "Distribution",
     "EditKind",
@@ -44,6 +45,7 @@ __all__ = [
     "ReceiptDiff",
     "RegistryPlace",
     "Retirement",
+    "Rivals",
     "SetAside",
     "Snapshot",
     "Target",

@@ -18,6 +18,18 @@ _STARTUP_MODULES = ("sitecustomize", "usercustomize")
 _HOOKS = ("_distutils_hack", "_virtualenv", "__editable__", "_editable_impl_")
 """How modules begin that the ``.pth`` files of setuptools, virtualenv and build back ends start."""
 
+TOOL_MODULES = frozenset(
+    {
+        *("pip", "uv", "pipx", "pipenv", "piptools", "poetry", "pdm", "hatch", "rye", "pixi", "pex", "installer"),
+        *("conda", "conda_build", "conda_libmamba_solver", "conda_package_handling", "conda_package_streaming"),
+        *("mamba", "libmambapy", "virtualenv", "easy_install", "pkg_resources", "distlib", "ensurepip"),
+        *("build", "pyproject_hooks", "setuptools", "setuptools_scm", "setuptools_rust", "wheel", "distutils"),
+        *("hatchling", "flit", "flit_core", "flit_scm", "maturin", "mesonpy", "skbuild", "scikit_build_core"),
+        *("uv_build", "editables", "pbr", "versioneer", "patchctl"),
+    }
+)
+"""Top-level modules of what installs and builds packages, and patchctl's own: its code runs as whoever installs."""
+
 _BYTE_CODE = (".pyc", ".pyo")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
 
@@ -96,6 +108,8 @@ def _meaning_problem(parts: list[str]) -> str | None:
     top = parts[0].lower()
     if top.startswith(_HOOKS):
         return f"is '{top.partition('.')[0]}', which a '.pth' file runs at every interpreter start"
+    if top.partition(".")[0] in TOOL_MODULES:
+        return f"is of '{top.partition('.')[0]}', which installs or builds packages, or is patchctl itself"
     if len(parts) == 1 and top.endswith(".start"):
         return "is a '.start' file, which every interpreter start reads"  # PEP 829
     if top == ".patchctl":

@@ -78,16 +78,42 @@ class Target(NamedTuple):
         return self.unusable.get(name) or (found.obstacle if found is not None else None)
 
 
+class Rivals(NamedTuple):
+    """Modules of which Python imports only one. Each is a POSIX path relative to the site, of a file or of a directory.
+
+    Attributes:
+        winners: what is imported in the place of a file.
+        losers: what is not imported any more where the file is there.
+    """
+
+    winners: tuple[str, ...] = ()
+    losers: tuple[str, ...] = ()
+
+
+class Claim(NamedTuple):
+    """That the RECORD of a distribution lists a file.
+
+    Attributes:
+        name: of the distribution, normalised.
+        certain: False: its RECORD cannot be read, so that it may list any file.
+    """
+
+    name: str
+    certain: bool = True
+
+
 class Snapshot(NamedTuple):
     """The files that patches, evidence and ledger name, as they were at one moment.
 
     Attributes:
         files: POSIX path relative to the site -> the file, or None when nothing is there.
         problems: path -> why it cannot be read as a regular file below the site (a link, a directory, a FIFO ...).
+        rivals: path -> modules there now that exclude it, or that it excludes; where there are any.
     """
 
     files: Mapping[str, LiveFile | None]
     problems: Mapping[str, str] = MappingProxyType({})
+    rivals: Mapping[str, Rivals] = MappingProxyType({})
 
 
 def pristine(distribution: Distribution, path: str, sha256: str | None) -> bool | None:

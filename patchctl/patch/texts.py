@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 
+from patchctl.model.paths import TOOL_MODULES
+
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 _SOURCE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?#][!-~]*)?")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,19}")
-_TOOLS = frozenset({"patchctl", "pip", "uv", "conda", "setuptools", "wheel", "virtualenv"})
+_TOOLS = frozenset(
+    {
+        *(module.replace("_", "-") for module in TOOL_MODULES),
+        *("pip-tools", "poetry-core", "pdm-backend", "pdm-pep517", "hatch-vcs", "meson-python", "scikit-build"),
+        *("distribute", "vcs-versioning"),
+    }
+)
+"""Distributions, by normalised name; most are called like their module."""
+
 _MAX_SLUG = 100
 _MAX_PARTS = 100
 """As deep as Python lets blocks be indented."""
@@ -45,7 +55,7 @@ def target_problem(text: str) -> str | None:
     """Whether it is the name of a distribution whose files an entry may be about."""
     if normalised_name(text) in _TOOLS:
         name = normalised_name(text)
-        return f"names {name}, which no entry may be about: it installs packages, or is patchctl itself"
+        return f"names {name}, which no entry may be about: it installs or builds packages, or is patchctl itself"
     return distribution_problem(text)
 
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from patchctl.diff import FileDiff
 from patchctl.match import Match
 from patchctl.model import FileEdit, FileFact
+from patchctl.plan.imports import dead_additions
 from patchctl.plan.outcome import Folded, fresh_second, kept_bytes, new_fact, swap_of
 from patchctl.plan.rules import Layer, Refusal, broken_rules
-from patchctl.verdict import BaseKind, SiteFacts, fold_diffs, misfit_words, outside, standing
+from patchctl.verdict import BaseKind, SiteFacts, crowded, fold_diffs, misfit_words, outside, standing
 
 
 class Plan(NamedTuple):
@@ -97,6 +98,7 @@ def build_plan(
             files[path] = fact
         if edit is not None:
             edits.append(edit)
+    refusals.extend(dead_additions(edits, site, folded, gone))
     fresh = any(edit.mtime_ns == second * 1_000_000_000 for edit in edits)
     last = second if fresh else site.ledger.last_second
     return Plan(
@@ -140,7 +142,7 @@ def _foreign_file(layer: Layer, site: SiteFacts, unknown: Sequence[str]) -> Refu
                 reason = _not_ours(path, site, unknown)
                 if reason is not None:
                     return Refusal(id=layer.id, path=path, reason=reason)
-            reason = outside(site, source.distribution, file)
+            reason = outside(site, source.distribution, file) or crowded(site, file, _files(layer))
             if reason is not None:
                 return Refusal(id=layer.id, path=file.path, reason=reason)
     return None

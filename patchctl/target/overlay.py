@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from patchctl.model.target import Distribution, Snapshot, Target
+from patchctl.model.target import Claim, Distribution, Snapshot, Target
 from patchctl.target.tree import Tree
 
 
@@ -39,7 +39,20 @@ class OverlaidTree:
         below = [path for path in asked if self._is_below(path)]
         upper = self._upper.read(path for path in asked if path not in set(below))
         lower = self._lower.read(below)
-        return Snapshot(files={**upper.files, **lower.files}, problems={**upper.problems, **lower.problems})
+        return Snapshot(
+            files={**upper.files, **lower.files},
+            problems={**upper.problems, **lower.problems},
+            rivals={**upper.rivals, **lower.rivals},
+        )
+
+    def claims(self, paths: Collection[str]) -> Mapping[str, tuple[Claim, ...]]:
+        """Return who lists files in the candidate, and in the site, of the distributions that stay there."""
+        found: dict[str, tuple[Claim, ...]] = dict(self._upper.claims(paths))
+        gone = {*self._upper.target.distributions, *self._upper.target.unusable}
+        for path, claims in self._lower.claims(paths).items():
+            staying = (claim for claim in claims if claim.name not in gone)
+            found[path] = tuple(dict.fromkeys((*found.get(path, ()), *staying)))
+        return found
 
     def search(
         self,

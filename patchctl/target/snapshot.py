@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 
 from patchctl.disk import (
     Found,
     NotRegularError,
     Roots,
-    beside,
-    beside_by_stem,
-    compiled_twin,
+    Surroundings,
+    ineffective,
     mount_points,
-    open_parent,
     read_linked,
     read_whole,
+    rivals,
 )
 from patchctl.model.files import FileMeta, Link, LiveFile, sha256_hex
 from patchctl.model.paths import path_problem
-from patchctl.model.target import Snapshot, Target, listed_sha256
+from patchctl.model.target import Rivals, Snapshot, Target, listed_sha256
 from patchctl.target.reading import is_link, open_target, why_unreadable
+
+_NO_RIVALS = Rivals()
 
 
 def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
     """Return every file that ``paths`` (POSIX, relative to the site) name; None where nothing is there.
 
     What is no regular file reached through real directories, may not be read, is too large, has no harmless name, is
-    mounted by itself, or is not what Python imports because a compiled module lies beside it, is in ``problems`` with
-    the reason (a phrase that follows the path), and not in ``files``. A link in a file's place is read through where it
-    leads to the very bytes that RECORD lists for it (uv's symlink mode).
+    mounted by itself, or is not what Python imports because a compiled module or a package lies beside it, is in
+    ``problems`` with the reason (a phrase that follows the path), and not in ``files``. A link in a file's place is
+    read through where it leads to the very bytes that RECORD lists for it (uv's symlink mode).
 
     Raises:
         TargetError: the site directory itself cannot be read.
     """
     files: dict[str, LiveFile | None] = {}
     problems: dict[str, str] = {}
-    names: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    excluding: dict[str, Rivals] = {}
     mounts = mount_points()
     grafts = target.grafts
     bases = {top: os.path.realpath(directory) for top, directory in grafts.items()}
     site = os.path.realpath(target.site)
     with open_target(target.site, grafts) as roots:
+        surroundings = Surroundings(roots)
         for path in dict.fromkeys(paths):
             problem = path_problem(path)
             if problem is not None:
@@ -50,41 +53,20 @@ def read_snapshot(target: Target, paths: Iterable[str]) -> Snapshot:
                 continue
             try:
                 file = _read(roots, path, target)
-                problem = _ineffective(roots, path, file, names)
+                look = surroundings.around(path)
+                found = rivals(path, look, partial(surroundings.below, path))
+                problem = ineffective(path, look, found.winners, is_there=file is not None)
             except OSError as error:
                 problem = why_unreadable(error)
             if f"{bases.get(path.partition('/')[0], site)}/{path}" in mounts:
                 problem = "is a mount point of its own and cannot be replaced"
-            if problem is None:
-                files[path] = file
-            else:
+            if problem is not None:
                 problems[path] = problem
-    return Snapshot(files=files, problems=problems)
-
-
-def _ineffective(
-    roots: Roots, path: str, file: LiveFile | None, names: dict[str, Mapping[str, tuple[str, ...]]]
-) -> str | None:
-    """Say that the source, there or to be added, is not what Python runs; ``names`` keeps what lies in a directory."""
-    directory, _, name = path.rpartition("/")
-    if directory not in names:
-        try:
-            parent, _ = open_parent(roots, path)
-        except NotRegularError:
-            return None
-        except FileNotFoundError:
-            names[directory] = {}
-            return None
-        try:
-            names[directory] = beside_by_stem(os.listdir(parent))
-        finally:
-            os.close(parent)
-    compiled = f"{name.removesuffix('.py')}.pyc"
-    around = beside(names[directory], path)
-    if file is None and name.endswith(".py") and compiled in around:
-        return f"has no source here: there is only {compiled}, and byte code is not patched"
-    twin = compiled_twin(around, path)
-    return None if twin is None else f"is shadowed by {twin}: a patch on it would not be effective"
+                continue
+            files[path] = file
+            if found != _NO_RIVALS:
+                excluding[path] = found
+    return Snapshot(files=files, problems=problems, rivals=excluding)
 
 
 def _read(roots: Roots, path: str, target: Target) -> LiveFile | None:

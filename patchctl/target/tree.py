@@ -1,7 +1,7 @@
 """Installed files that can be judged, whatever they lie in: a site directory, or a wheel that nobody installed yet.
 
-Judging asks a tree four things, and needs nothing else: who is in it, what some files hold, where names are, and
-which top-level names belong to a distribution.
+Judging asks a tree five things, and needs nothing else: who is in it, what some files hold, where names are, which
+top-level names belong to a distribution, and who else lists a file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from patchctl.model.target import Distribution, Snapshot, Target
+from patchctl.model.target import Claim, Distribution, Snapshot, Target
+from patchctl.target.claims import read_claims
 from patchctl.target.searching import search_names, top_levels
 from patchctl.target.snapshot import read_snapshot
 
@@ -37,6 +38,9 @@ class Tree(Protocol):
     def tops(self, distribution: Distribution) -> tuple[str, ...]:
         """Return a distribution's top-level names; see :func:`patchctl.target.top_levels`."""
 
+    def claims(self, paths: Collection[str]) -> Mapping[str, tuple[Claim, ...]]:
+        """Return which distributions list files, wanted or not; see :func:`patchctl.target.claims.read_claims`."""
+
 
 class SiteTree(NamedTuple):
     """The site directory of a target."""
@@ -61,3 +65,7 @@ class SiteTree(NamedTuple):
     def tops(self, distribution: Distribution) -> tuple[str, ...]:
         """Return what belongs to a distribution at the top of the site."""
         return top_levels(self.target, distribution)
+
+    def claims(self, paths: Collection[str]) -> Mapping[str, tuple[Claim, ...]]:
+        """Return whose RECORDs list files."""
+        return read_claims(self.target, paths)

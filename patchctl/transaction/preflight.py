@@ -15,6 +15,7 @@ from patchctl.disk import (
     Found,
     NotRegularError,
     Root,
+    Surroundings,
     compiled_twin,
     leads_to,
     mount_points,
@@ -22,6 +23,7 @@ from patchctl.disk import (
     open_root,
     read_linked,
     read_whole,
+    winners,
 )
 from patchctl.errors import RefusedError
 from patchctl.model.files import EditKind, FileEdit, sha256_hex
@@ -72,8 +74,8 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit], *, kept: Sequence[bytes] 
     """Return the edits as the journal will name them, or refuse; ``kept`` are objects that need room too.
 
     Raises:
-        RefusedError: ``unsafe-path``, ``not-regular``, ``changed-meanwhile``, ``compiled-twin``, ``bind-mount``,
-            ``foreign-owner``, ``not-writable`` or ``no-space``; nothing was written.
+        RefusedError: ``unsafe-path``, ``not-regular``, ``changed-meanwhile``, ``compiled-twin``, ``shadowed``,
+            ``bind-mount``, ``foreign-owner``, ``not-writable`` or ``no-space``; nothing was written.
         ValueError: the edits are not a transaction: the ledger is not last, a path stands twice, nothing changes.
     """
     _check_whole(edits)
@@ -99,6 +101,7 @@ def inspect(site: OpenSite, edits: Sequence[FileEdit], *, kept: Sequence[bytes] 
             raise _not_regular(edit.path, error) from None
         except OSError as error:
             raise _not_writable(site, edit.path, error) from None
+    _refuse_shadowed(site, edits)
     _check_space(site, edits, rooms, kept)
     return tuple(facts)
 
@@ -243,6 +246,26 @@ def _refuse_compiled_twin(parent: int, path: str) -> None:
             hint="use a patch that avoids the compiled module, or rebuild it",
             path=path,
         )
+
+
+def _refuse_shadowed(site: OpenSite, edits: Sequence[FileEdit]) -> None:
+    """A package of a module's name, or a module in the place of a directory: Python imports that, not the file."""
+    gone = {edit.path for edit in edits if edit.kind is EditKind.DELETE}
+    surroundings = Surroundings(site.root)
+    for edit in edits:
+        if is_state(edit.path) or edit.path in gone:
+            continue
+        try:
+            over = next((it for it in winners(edit.path, surroundings.around(edit.path)) if it not in gone), None)
+        except OSError as error:
+            raise _not_writable(site, edit.path, error) from None
+        if over is not None:
+            raise RefusedError(
+                "shadowed",
+                f"{edit.path} would be applied but not effective: {over} is what Python imports",
+                hint=f"look where {over} comes from, and take away the one that should not be there",
+                path=edit.path,
+            )
 
 
 def _check_space(site: OpenSite, edits: Sequence[FileEdit], rooms: dict[int, _Room], kept: Sequence[bytes]) -> None:

@@ -25,7 +25,7 @@ from patchctl.verdict.facts import (
 from patchctl.verdict.fold import Fold, fold_diffs, hunk_words, lines_words, misfit_words, taken_out
 from patchctl.verdict.judge import assess
 from patchctl.verdict.need import blocked_by, misfit, states_words
-from patchctl.verdict.scope import outside, standing
+from patchctl.verdict.scope import crowded, outside, standing
 from patchctl.verdict.together import Clash, by_itself, clashes, fits_alone
 from patchctl.verdict.unfold import Stuck, bases_without_ours, new_base
 
@@ -56,6 +56,7 @@ __all__ = [
     "builds_words",
     "by_itself",
     "clashes",
+    "crowded",
     "explained",
     "fits_alone",
     "fold_diffs",

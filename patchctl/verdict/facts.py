@@ -15,7 +15,7 @@ from patchctl.build import MatchRule
 from patchctl.diff import FileDiff
 from patchctl.evidence import FixFinding
 from patchctl.match import Fit, FitReport, HunkPlace
-from patchctl.model import Content, Distribution, Hold, LedgerState, Receipt, RegistryPlace, Retirement, Snapshot
+from patchctl.model import Claim, Content, Distribution, Hold, LedgerState, Receipt, RegistryPlace, Retirement, Snapshot
 from patchctl.patch import Patch, Variant
 from patchctl.verdict.base import Base
 
@@ -177,6 +177,8 @@ class SiteFacts(NamedTuple):
         ledger: what is recorded.
         bases: path -> its base, for every path that a diff, evidence or the ledger names.
         tops: for a distribution without RECORD, its top-level packages and modules.
+        claims: path -> distributions whose RECORD lists it, where there are any; of the paths that a diff chosen for
+            this build names.
     """
 
     distributions: Mapping[str, Distribution]
@@ -184,6 +186,7 @@ class SiteFacts(NamedTuple):
     ledger: LedgerState
     bases: Mapping[str, Base]
     tops: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    claims: Mapping[str, tuple[Claim, ...]] = MappingProxyType({})
 
     def base_content(self, path: str) -> Content | None:
         """Return the base of ``path``; None when it is not part of the base."""

@@ -18,7 +18,7 @@ from patchctl.verdict.explaining import meeting_of
 from patchctl.verdict.facts import Action, Assessment, Case, FileFinding, Need, SiteFacts, SourceDiff, Verdict
 from patchctl.verdict.fold import fit_of, fold_diffs
 from patchctl.verdict.need import action_of, need_of
-from patchctl.verdict.scope import outside, standing
+from patchctl.verdict.scope import crowded, outside, standing
 
 _WORST = (Fit.MISSING, Fit.CONFLICT, Fit.UNDECIDED, Fit.PARTIAL)
 _UNRECEIPTED = {
@@ -202,6 +202,7 @@ def _fit_files(
             fit = Fit.PRESENT if built_in else report.fit
             match = report.reverse if fit is Fit.PRESENT and not forward_only else report.forward
             strange = outside(site, diff.distribution, file)
+            crowd = crowded(site, file, (other for it in diffs for other in it.files))
             met = next((found for path in reversed(file.paths) if (found := view.read(path)) is not None), None)
             findings.append(
                 FileFinding(
@@ -211,7 +212,7 @@ def _fit_files(
                     built_in=built_in,
                     sha256=digest,
                     hunks=match.hunks,
-                    obstacle=_obstacle(site, file) or strange,
+                    obstacle=_obstacle(site, file) or strange or crowd,
                     reason=match.reason,
                     old_path=file.old_path,
                     meeting=meeting_of(file, met and met.data, report, fit) if strange is None else None,

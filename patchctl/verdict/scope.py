@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from patchctl.diff import ChangeKind, FileDiff
+from patchctl.model import Rivals
+from patchctl.model.modules import exclude_each_other
 from patchctl.verdict.base import BaseKind
 from patchctl.verdict.facts import SiteFacts, SourceDiff
 
 _CARRYING = frozenset({BaseKind.RECORDED, BaseKind.NEW})
 """Bases below which a file is not as it stands: what the ledger says is in it goes in again."""
+
+_BRINGING = frozenset({ChangeKind.ADD, ChangeKind.RENAME})
+_TAKING = frozenset({ChangeKind.DELETE, ChangeKind.RENAME})
+_NO_RIVALS = Rivals()
 
 
 def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
@@ -22,7 +28,7 @@ def outside(site: SiteFacts, distribution: str, file: FileDiff) -> str | None:
     """
     for path in file.paths:
         brings = file.kind is ChangeKind.ADD or (file.kind is ChangeKind.RENAME and path == file.path)
-        reason = _outside(site, distribution, path, brings=brings)
+        reason = _outside(site, distribution, path, brings=brings) or _claimed(site, distribution, path)
         if reason is not None:
             return reason if path == file.path else f"{path}: {reason}"
     return None
@@ -48,6 +54,48 @@ def _outside(site: SiteFacts, distribution: str, path: str, *, brings: bool) -> 
     if site.snapshot.files.get(path) is None:
         return None  # "missing" says it better
     return f"it is not listed in RECORD of {distribution}"
+
+
+def _claimed(site: SiteFacts, distribution: str, path: str) -> str | None:
+    """Say that another distribution has, or may have, the file too."""
+    found, fact = site.distributions.get(distribution), site.ledger.files.get(path)
+    if found is None or found.editable or (fact is not None and fact.distribution == distribution):
+        return None  # an editable install has its files elsewhere; what is in must be able to go out again
+    claim = next((claim for claim in site.claims.get(path, ()) if claim.name != distribution), None)
+    if claim is None:
+        return None
+    if not claim.certain:
+        return f"RECORD of {claim.name} cannot be read, and may list it too; to mend that: reinstall {claim.name}"
+    said = f"RECORD of {claim.name} lists it too, and nobody can tell whose file it is"
+    return f"{said}: uninstall the one that it does not belong to, then reinstall the other"
+
+
+def crowded(site: SiteFacts, file: FileDiff, beside: Iterable[FileDiff]) -> str | None:
+    """Return which module a file that a diff adds would shadow, or be shadowed by; None: none that stays.
+
+    Python imports one of them alone. Whoever puts a package in the place of a module takes the module away in the
+    same entry.
+
+    Args:
+        site: the environment.
+        file: what is to be added; of a rename the new name counts.
+        beside: all that the entry changes.
+    """
+    if file.kind not in _BRINGING:
+        return None
+    if site.live_content(file.path) is not None and site.bases[file.path].kind is BaseKind.RECORDED:
+        return None  # it is in: what its receipt says of it is judged by hashes
+    files = list(beside)
+    gone = {it.paths[0] for it in files if it.kind in _TAKING}
+    rivals = site.snapshot.rivals.get(file.path, _NO_RIVALS)
+    over = next((path for path in rivals.winners if path not in gone), None)
+    if over is not None:
+        return f"{over} is what Python would import in its place"
+    under = next((path for path in rivals.losers if path not in gone), None)
+    if under is not None:
+        return f"it would shadow {under}, which Python would not import any more"
+    other = next((it.path for it in files if it.kind in _BRINGING and exclude_each_other(file.path, it.path)), None)
+    return None if other is None else f"of it and {other}, which the same entry adds, Python imports one alone"
 
 
 def standing(site: SiteFacts, id_: str, diffs: Sequence[SourceDiff]) -> tuple[SourceDiff, ...]:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from patchctl.commands.judging import judge
 from patchctl.commands.place import Place
 from patchctl.commands.scene import open_registry
-from patchctl.model import Distribution, LedgerState, Snapshot
+from patchctl.model import Claim, Distribution, LedgerState, Snapshot
 from patchctl.target import opened_candidate
 from patchctl.target.tree import Tree
 from tests.bench.measuring import environ, python
@@ -65,6 +65,9 @@ class Recorder:
 
     def tops(self, distribution: Distribution) -> tuple[str, ...]:
         return self.tree.tops(distribution)
+
+    def claims(self, paths: Collection[str]) -> Mapping[str, tuple[Claim, ...]]:
+        return self.tree.claims(paths)
 
 
 class Run(NamedTuple):

@@ -6,14 +6,15 @@ Not here: whether the wheel's tags fit an interpreter, and its dependencies; an 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from patchctl.disk import beside, beside_by_stem, compiled_twin
+from patchctl.disk import Nearby, beside_by_stem, ineffective, rivals
 from patchctl.errors import TargetError
 from patchctl.model.files import FileMeta, LiveFile, sha256_hex
+from patchctl.model.modules import START, modules_of
 from patchctl.model.paths import path_problem
-from patchctl.model.target import Distribution, Snapshot, Target
+from patchctl.model.target import Claim, Distribution, Rivals, Snapshot, Target
 from patchctl.target.distributions import parse_source_version
 from patchctl.target.holdings import normal_name, parse_headers
 from patchctl.target.record import fingerprint
@@ -46,7 +47,11 @@ class WheelTree:
         for place in archive.places:
             directory, _, name = place.rpartition("/")
             lying.setdefault(directory, []).append(name)
-        self._beside = {directory: beside_by_stem(names) for directory, names in lying.items()}
+        for directory in tuple(lying):
+            for at, character in enumerate(directory):
+                if character == "/":
+                    lying.setdefault(directory[:at], [])
+        self._beside = {directory: _nearby(names) for directory, names in lying.items()}
         distribution = _distribution(archive)
         self.target = Target(
             site=archive.path, python=None, origin="wheel", distributions={distribution.name: distribution}
@@ -60,13 +65,17 @@ class WheelTree:
         """
         files: dict[str, LiveFile | None] = {}
         problems: dict[str, str] = {}
+        excluding: dict[str, Rivals] = {}
         for path in dict.fromkeys(paths):
-            problem = path_problem(path) or self._obstructed(path)
-            if problem is None:
-                files[path] = self._live(path)
-            else:
+            found = rivals(path, self._beside.get, self._below)
+            problem = path_problem(path) or self._obstructed(path, found.winners)
+            if problem is not None:
                 problems[path] = problem
-        return Snapshot(files=files, problems=problems)
+                continue
+            files[path] = self._live(path)
+            if found != Rivals():
+                excluding[path] = found
+        return Snapshot(files=files, problems=problems, rivals=excluding)
 
     def search(
         self,
@@ -93,6 +102,10 @@ class WheelTree:
         """Return the top-level packages and modules of the distribution."""
         return listed_tops(distribution.record or ())
 
+    def claims(self, paths: Collection[str]) -> Mapping[str, tuple[Claim, ...]]:
+        """Return nobody: a wheel is one distribution."""
+        return {}
+
     def _live(self, path: str) -> LiveFile | None:
         file = self._archive.read(path)
         if file is None:
@@ -106,10 +119,9 @@ class WheelTree:
             return b""
         return self._archive.bytes(name)
 
-    def _obstructed(self, path: str) -> str | None:
+    def _obstructed(self, path: str, over: Collection[str]) -> str | None:
         """Say why there would be no such file to edit, in the words of a site's snapshot."""
-        directory, _, name = path.rpartition("/")
-        around = directory
+        around = path.rpartition("/")[0]
         while around:
             if around in self._archive.places:
                 name = around.rpartition("/")[2]
@@ -117,12 +129,15 @@ class WheelTree:
             around = around.rpartition("/")[0]
         if path in self._beside:
             return "is not a regular file"
-        names = beside(self._beside.get(directory, {}), path)
-        compiled = f"{name.removesuffix('.py')}.pyc"
-        if name not in names and name.endswith(".py") and compiled in names:
-            return f"has no source here: there is only {compiled}, and byte code is not patched"
-        twin = compiled_twin(names, path)
-        return None if twin is None else f"is shadowed by {twin}: a patch on it would not be effective"
+        return ineffective(path, self._beside.get, over, is_there=path in self._archive.places)
+
+    def _below(self, directory: str) -> Iterator[str]:
+        return (path for path in self._archive.places if path.startswith(f"{directory}/"))
+
+
+def _nearby(names: Sequence[str]) -> Nearby:
+    groups = beside_by_stem(names)
+    return Nearby(groups=groups, start=next(iter(modules_of(groups.get(START, ()), START)), None))
 
 
 @contextmanager
