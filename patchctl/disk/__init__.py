@@ -2,13 +2,15 @@
 
 The rooms that touch an environment share it (target, ledger, transaction), so that a path is walked by the same rule
 whether it came from a patch, a ledger or a journal. ``walking`` has the walk, ``reading`` what is at its end, ``links``
-the one case in which a link there is read through, ``around`` what keeps a file from being edited. Nothing here writes.
+the one case in which a link there is read through, ``named`` the ways out of a site that its files name, ``around``
+what keeps a file from being edited. Nothing here writes.
 """
 
 from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
-from patchctl.disk.reading import Found, attributes, digests_of, open_regular, read_below, read_whole
+from patchctl.disk.named import open_named, opened_roots, owner_to_heed, read_named
+from patchctl.disk.reading import Found, SparseError, attributes, digests_of, open_regular, read_below, read_whole
 from patchctl.disk.walking import (
     NotRegularError,
     Root,
@@ -16,7 +18,6 @@ from patchctl.disk.walking import (
     look_below,
     open_parent,
     open_root,
-    opened_roots,
     walk_below,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "NotRegularError",
     "Root",
     "Roots",
+    "SparseError",
     "attributes",
     "beside",
     "beside_by_stem",
@@ -39,12 +41,15 @@ __all__ = [
     "mount_points",
     "on_one_mount",
     "open_linked",
+    "open_named",
     "open_parent",
     "open_regular",
     "open_root",
     "opened_roots",
+    "owner_to_heed",
     "read_below",
     "read_linked",
+    "read_named",
     "read_whole",
     "walk_below",
 ]

@@ -10,10 +10,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from patchctl.disk import open_regular, open_root, read_named
 from patchctl.errors import TargetError
 
 _NAME_IT = "name the interpreter with --python PATH, or the site directory with --site DIR"
 
+_LARGEST_CFG = 1 << 16
+"""Bytes."""
 _OWN_SITES = ("lib64/{python}/site-packages", "lib/{python}/site-packages")
 _SHARED_SITES = (
     "local/lib/{python}/dist-packages",  # Debian
@@ -73,8 +76,7 @@ def environment_of(python: str, *, origin: str, environ: Mapping[str, str]) -> E
         return _virtual(root, python, origin=origin, environ=environ)
     real = os.path.realpath(python)
     try:
-        with open(real, "rb") as stream:
-            script = stream.read(2) == b"#!"
+        script = _is_script(real)
     except OSError as error:
         raise TargetError("no-interpreter", f"{python} cannot be read: {error.strerror}", hint=_NAME_IT) from None
     if script:
@@ -83,6 +85,20 @@ def environment_of(python: str, *, origin: str, environ: Mapping[str, str]) -> E
         )
         raise TargetError("interpreter-is-script", message, hint=_NAME_IT)
     return _plain(os.path.dirname(os.path.dirname(real)), python, origin=origin, environ=environ)
+
+
+def _is_script(program: str) -> bool:
+    """Tell whether a program (absolute, its links resolved) begins as a script does; OSError: it cannot be read."""
+    directory, _, name = program.rpartition("/")
+    parent = open_root(directory or "/")
+    try:
+        fd, _ = open_regular(parent, name, program)
+    finally:
+        os.close(parent)
+    try:
+        return os.read(fd, 2) == b"#!"
+    finally:
+        os.close(fd)
 
 
 def existing(candidates: Iterable[str]) -> tuple[str, ...]:
@@ -95,7 +111,7 @@ def existing(candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def _virtual(root: str, python: str | None, *, origin: str, environ: Mapping[str, str]) -> Environment:
-    keys = _read_cfg(f"{root}/pyvenv.cfg")
+    keys = _read_cfg(root)
     # venv writes `version`, virtualenv and uv `version_info`.
     stated = ".".join((keys.get("version") or keys.get("version_info") or "").split(".")[:2])
     library = _library(root, f"python{stated}", python)
@@ -182,11 +198,19 @@ def _user_site(library: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     return (f"{base}/lib/{library}/site-packages",) if os.path.isabs(base) else ()
 
 
-def _read_cfg(path: str) -> dict[str, str]:
-    """Return the keys of a pyvenv.cfg, in lower case; an unreadable file has none."""
+def _read_cfg(root: str) -> dict[str, str]:
+    """Return the keys of the pyvenv.cfg of ``root``, in lower case; one that is not read has none.
+
+    That is one of more than 64 KiB, one that is no file any more (its owner can put a FIFO in its place after it was
+    looked at), and, as root, one behind a link of another user.
+    """
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            pairs = [line.partition("=") for line in stream.read(1 << 16).split("\n")]
+        root_fd = open_root(root)
+        try:
+            data = read_named(root_fd, "pyvenv.cfg", limit=_LARGEST_CFG) or b""
+        finally:
+            os.close(root_fd)
     except OSError:
         return {}
+    pairs = [line.partition("=") for line in data.decode("utf-8", "replace").split("\n")]
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
