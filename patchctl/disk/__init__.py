@@ -9,7 +9,7 @@ what keeps a file from being edited. Nothing here writes.
 from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
-from patchctl.disk.named import open_named, opened_roots, owner_to_heed, read_named
+from patchctl.disk.named import is_open_to, leads_out, open_named, opened_roots, owner_to_heed, read_named
 from patchctl.disk.reading import Found, SparseError, attributes, digests_of, open_regular, read_below, read_whole
 from patchctl.disk.walking import (
     NotRegularError,
@@ -34,6 +34,8 @@ __all__ = [
     "compiled_twin",
     "digests_of",
     "file_system_of",
+    "is_open_to",
+    "leads_out",
     "leads_to",
     "link_text",
     "look_below",

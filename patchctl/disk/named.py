@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from patchctl.disk.reading import read_below, read_open
@@ -99,6 +99,40 @@ def read_named(root_fd: int, name: str, *, limit: int) -> bytes | None:
     return None if found is None else found[0]
 
 
+def leads_out(root: str, path: str) -> bool:
+    """Return whether, as root, one would get through a link of another user to ``path`` below ``root`` (absolute)."""
+    if os.geteuid() != 0:
+        return False
+    root_fd = open_root(root)
+    try:
+        os.close(_place(root_fd, path))
+    except NotRegularError:
+        return True
+    except OSError:
+        return False  # nothing is there, which is said elsewhere
+    finally:
+        os.close(root_fd)
+    return False
+
+
+def is_open_to(uid: int | None, path: str) -> bool:
+    """Return whether a user may read the directory ``path`` (absolute), as far as owners and modes tell; None: anybody.
+
+    Groups are not asked: what is open to some of them alone is taken for closed.
+    """
+    if uid is None:
+        return True
+
+    def is_closed(status: os.stat_result) -> bool:
+        return status.st_uid != uid and not status.st_mode & stat.S_IXOTH
+
+    try:
+        os.close(_place(None, path, is_closed))
+    except OSError:
+        return False
+    return True
+
+
 def _read_through(root_fd: int, name: str, limit: int) -> bytes:
     strict = os.geteuid() == 0
     place = _place(root_fd, name) if strict else os.open(name, os.O_PATH | os.O_CLOEXEC, dir_fd=root_fd)
@@ -115,10 +149,10 @@ def _read_through(root_fd: int, name: str, limit: int) -> bytes:
         os.close(fd)
 
 
-def _place(start: int | None, path: str) -> int:
+def _place(start: int | None, path: str, is_closed: Callable[[os.stat_result], bool] = lambda _: False) -> int:
     """Walk to what ``path`` leads to through no link of another user; return a descriptor that only stands for it.
 
-    ``start`` is where a relative path begins; None: the path is absolute.
+    ``start`` is where a relative path begins; None: the path is absolute. What ``is_closed`` says of ends the walk.
     """
     parts = path.split("/")[::-1]
     current = _top() if start is None or path.startswith("/") else os.dup(start)
@@ -133,6 +167,8 @@ def _place(start: int | None, path: str) -> int:
             if not stat.S_ISLNK(status.st_mode):
                 os.close(current)
                 current = following
+                if is_closed(status):
+                    raise NotRegularError(errno.EACCES, "is closed to the owner of what names it", path)
                 continue
             links += 1
             try:

@@ -134,7 +134,7 @@ def _conda_hashes(
 
     def rows_of(data: bytes) -> dict[str, Listed] | None:
         rows = _conda_rows(data)
-        if not any(row.path.startswith(info) for row in rows):
+        if not any(row.path == info or row.path.startswith(f"{info}/") for row in rows):
             return None
         return {row.path: row for row in (_relative(row, base, prefix) for row in rows)}
 
