@@ -69,6 +69,7 @@ BELOW_A_ROOT = {
     "registry/marks.py": "times and inodes of a registry",
     "registry/mounted.py": "links in a volume of Kubernetes",
     "target/brought.py": "names in the site, and when RECORD was written",
+    "target/candidate.py": "names in a candidate",
     "target/catalogue.py": "names in the site",
     "target/conda.py": "names in conda-meta",
     "target/distributions.py": "names in the site, and in the tree that an egg-link names",

@@ -204,6 +204,18 @@ def test_where_root_may_be_led_it_finds_the_same_as_anybody(scene: Scene, lay: C
         assert seen()
 
 
+def test_what_lies_behind_a_link_in_a_candidate_is_not_listed(scene: Scene) -> None:
+    candidate = scene.env / "candidate"
+    install(candidate, FILES, build="0.26.0")
+    (candidate / "vllm-0.26.0.data").symlink_to(scene.private)
+    install(scene.site, FILES, build="0.25.1")
+    give(scene.env)
+    with watched(scene.private) as seen:
+        done = patchctl("preflight", str(candidate), *scene.where)
+        assert seen() == []
+    assert done.code in {0, 1}, done
+
+
 class TestBetweenTheLookAndTheOpening:
     def gate(self, scene: Scene) -> tuple[Path, Target]:
         """His tree, found through a directory of his."""

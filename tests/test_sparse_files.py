@@ -111,6 +111,29 @@ class TestHashing:
             os.close(fd)
 
 
+class TestTexts:
+    def test_metadata_that_is_a_hole_is_not_read(self, tmp_path: Path) -> None:
+        """A file that nobody lists has every RECORD of the site asked for it; each says that it has 64 MiB."""
+        site = make_site(tmp_path, {"vllm/__init__.py": b"", ENGINE: OLD})
+        (site / "vllm/extra.py").write_bytes(b"")
+        for number in range(1500):
+            info = site / f"other{number}-1.0.dist-info"
+            info.mkdir()
+            with_holes(info / "RECORD", 64 << 20)
+            with_holes(info / "METADATA", 16 << 20)
+        where = ["--site", str(site), "--registry", str(make_registry(tmp_path / "registry"))]
+        done = within(DEADLINE, lambda: patchctl("verify", "--distribution", "vllm", *where))
+        assert done.code == 1
+        assert "vllm/extra.py" in done.out
+
+    def test_a_record_that_is_a_hole_is_told(self, tmp_path: Path) -> None:
+        site = make_site(tmp_path, {"vllm/__init__.py": b"", ENGINE: OLD})
+        (record,) = site.glob("*.dist-info/RECORD")
+        with_holes(record, record.read_bytes(), 1 << 20)
+        done = patchctl("status", "--site", str(site), "--registry", str(make_registry(tmp_path / "registry")))
+        assert done.code == 3
+
+
 class TestLogs:
     def read(self, path: Path) -> tuple[bytes, int]:
         """What comes out of a log, and how far the progress went."""

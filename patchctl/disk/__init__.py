@@ -10,7 +10,16 @@ from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_sys
 from patchctl.disk.links import leads_to, link_text, open_linked, read_linked
 from patchctl.disk.marks import Marks, mark_below
 from patchctl.disk.named import is_open_to, leads_out, open_named, opened_roots, owner_to_heed, read_named
-from patchctl.disk.reading import Found, SparseError, attributes, digests_of, open_regular, read_below, read_whole
+from patchctl.disk.reading import (
+    Found,
+    SparseError,
+    attributes,
+    digests_of,
+    open_regular,
+    read_below,
+    read_whole,
+    refuse_hole,
+)
 from patchctl.disk.walking import (
     NotRegularError,
     Root,
@@ -53,5 +62,6 @@ __all__ = [
     "read_linked",
     "read_named",
     "read_whole",
+    "refuse_hole",
     "walk_below",
 ]

@@ -20,6 +20,7 @@ _LARGE = 1 << 30
 _MOST_STATED = 64
 """Times what is on the disk; file systems that compress make less of source and machine code."""
 _SECTOR = 512
+_NOT_WORTH_A_LOOK = 1 << 16
 _NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
 _NEVER_CARRIED = frozenset({"security.capability", "security.ima", "security.evm"})
 
@@ -119,6 +120,26 @@ def digests_of(fd: int, algorithms: Collection[str]) -> dict[str, str]:
         for running in hashes.values():
             running.update(block[:count])
     return {name: running.hexdigest() for name, running in hashes.items()}
+
+
+def refuse_hole(fd: int) -> None:
+    """Refuse an open text of some size with a hole in it, which is none: for ``look`` of :func:`read_below`.
+
+    Thousands of them, of the largest size that is read, take no place, and minutes to read.
+
+    Raises:
+        NotRegularError: it has a hole. A file system that knows of none says that there is none.
+    """
+    size = os.fstat(fd).st_size
+    if size <= _NOT_WORTH_A_LOOK:
+        return
+    try:
+        hole = os.lseek(fd, 0, os.SEEK_HOLE)
+    except OSError:
+        hole = size
+    os.lseek(fd, 0, os.SEEK_SET)
+    if hole < size:
+        raise NotRegularError(errno.EINVAL, "has a hole in it, as no text has", None)
 
 
 def _refuse_sparse(status: os.stat_result) -> None:

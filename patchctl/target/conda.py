@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from patchctl.disk import NotRegularError, open_named, owner_to_heed, read_below
+from patchctl.disk import open_named, owner_to_heed, read_below, refuse_hole
 from patchctl.documents import DocumentError, read_json
 from patchctl.target.reading import open_site
 
@@ -135,23 +135,11 @@ def _search(
 def _documents(root_fd: int, names: Sequence[str]) -> Iterator[bytes]:
     for name in names:
         try:
-            found = read_below(root_fd, name, limit=LARGEST_DOCUMENT, look=_refuse_hole)
+            found = read_below(root_fd, name, limit=LARGEST_DOCUMENT, look=refuse_hole)
         except OSError:
             continue
         if found is not None:
             yield found[0]
-
-
-def _refuse_hole(fd: int) -> None:
-    size = os.fstat(fd).st_size
-    try:
-        hole = os.lseek(fd, 0, os.SEEK_HOLE)  # at the end, where the file system knows of none
-    except OSError:
-        return
-    finally:
-        os.lseek(fd, 0, os.SEEK_SET)
-    if hole < size:
-        raise NotRegularError(0, "has a hole in it", None)
 
 
 def _rows(data: bytes, below: str) -> dict[str, str | None]:

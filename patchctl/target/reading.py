@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from patchctl.disk import NotRegularError, Roots, open_root, opened_roots, read_below, read_linked
+from patchctl.disk import NotRegularError, Roots, open_root, opened_roots, read_below, read_linked, refuse_hole
 from patchctl.errors import TargetError
 
 
@@ -74,7 +74,7 @@ def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20, listed: Col
             unknown, and nothing further may be said.
     """
     try:
-        found = read_below(root_fd, path, limit=limit)
+        found = read_below(root_fd, path, limit=limit, look=refuse_hole)
     except OSError as error:
         if is_link(error) and listed:
             return _read_link(root_fd, path, listed, limit)
