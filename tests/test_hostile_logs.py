@@ -142,14 +142,14 @@ class TestFlood:
         assert len(done.document["hits"]["requests"]["instances"]) <= 201
 
     @pytest.mark.parametrize("end", [b"", b"\n"])
-    def test_a_line_of_a_gigabyte_is_read_at_its_beginning(
+    def test_a_line_of_64_megabytes_is_read_at_its_beginning(
         self, end: bytes, count: Callable[..., Done], tmp_path: Path
     ) -> None:
         log = tmp_path / "a.log"
         log.write_bytes(hit())
         with log.open("ab") as file:
-            file.truncate(1 << 30)
-            file.seek(0, os.SEEK_END)
+            for _ in range(64):
+                file.write(b"x" * (1 << 20))
             file.write(end + hit(file="b.py") if end else b"")
         done = count(log)
         assert (done.code, lines_of(done), done.document["hits"]["long_lines"]) == (0, 1 + bool(end), 1)

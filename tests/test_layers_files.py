@@ -57,6 +57,7 @@ BELOW_A_ROOT = {
     "caches.py": "removes with the rights of the owner, by descriptor",
     "commands/trusted.py": "whose the files of a registry are",
     "disk/links.py": "the one link that is followed",
+    "disk/named.py": "the walk along a path that was read",
     "disk/marks.py": "times and inodes",
     "disk/reading.py": "reads",
     "disk/shadows.py": "names in the directories on the way to a file",
@@ -69,12 +70,13 @@ BELOW_A_ROOT = {
     "registry/marks.py": "times and inodes of a registry",
     "registry/mounted.py": "links in a volume of Kubernetes",
     "target/brought.py": "names in the site, and when RECORD was written",
+    "target/candidate.py": "names in a candidate",
     "target/catalogue.py": "names in the site",
     "target/claims.py": "names in the site",
     "target/conda.py": "names in conda-meta",
-    "target/distributions.py": "names in the site; the tree that an egg-link names",
+    "target/distributions.py": "names in the site, and in the tree that an egg-link names",
     "target/ground.py": "modes; byte code beside sources",
-    "target/holdings.py": "names in the site; the tree that an egg-link names",
+    "target/holdings.py": "names in the site, and in the tree that an egg-link names",
     "target/searching.py": "sources in which something may have moved to",
     "target/unlisted.py": "names in the site",
     "transaction/bytecode.py": "byte code of what changes",
@@ -104,6 +106,7 @@ BY_NAME = {
     "commands/upcoming.py": "os.path.realpath: is the candidate the environment itself?",
     "commands/upgrade_steps.py": "Path.is_file: the interpreter that a printed command would name",
     "disk/around.py": "open: /proc/self/mountinfo",
+    "disk/named.py": "os.open: the top of such a walk, and what a descriptor of our own stands for",
     "disk/others.py": "os.getxattr: the access list of what was looked at, when no descriptor of it is at hand",
     "disk/links.py": "os.open: what a descriptor of our own stands for",
     "disk/walking.py": "os.open: the root of a walk, which the caller chose",
@@ -120,16 +123,15 @@ BY_NAME = {
     "registry/load.py": "Path.resolve: a registry",
     "registry/marks.py": "os.open: a registry",
     "target/candidate.py": "os.listdir os.path.exists os.path.isdir: what the operator named as candidate",
-    "target/distributions.py": "os.listdir os.path.isdir: the tree that an egg-link names",
+    "target/conda.py": "os.path.realpath: the prefix of a site",
     "target/finding.py": "os.access os.path.exists os.path.isdir os.path.isfile os.path.realpath: which site is meant",
     "target/ground.py": "open os.path.realpath os.stat os.statvfs: the site itself, /proc/self/status",
-    "target/holdings.py": "os.path.isdir: the tree that an egg-link names",
     "target/kinds.py": "os.path.exists os.path.isdir os.path.isfile os.path.islink os.path.realpath os.readlink:"
     " what stands around the site in its prefix",
-    "target/layout.py": "open os.listdir os.path.exists os.path.isdir os.path.isfile os.path.islink os.path.realpath:"
+    "target/layout.py": "os.listdir os.path.exists os.path.isdir os.path.isfile os.path.islink os.path.realpath:"
     " interpreters and the sites that they would use",
-    "target/oracle.py": "os.listdir os.path.realpath: names in conda-meta, and the prefix of a site",
-    "target/reading.py": "os.path.realpath os.stat: the site, for paths that were typed; whose a source tree is",
+    "target/oracle.py": "os.path.realpath: the prefix of a site",
+    "target/reading.py": "os.path.realpath: the site, for paths that were typed",
     "target/redirects.py": "os.path.exists os.path.isdir os.path.isfile os.path.islink: the source tree of an editable"
     " install; only whether it is there",
     "target/snapshot.py": "os.path.realpath: the site, beside mount points",
@@ -140,7 +142,7 @@ BY_NAME = {
     "transaction/preflight.py": "os.path.realpath: the site, beside mount points",
 }
 """Modules that give the system a whole path: with which calls, and what for. No path from a diff, a registry, RECORD,
-ledger or journal is among them, but those of ``distributions``, ``holdings`` and ``redirects``, which say so."""
+ledger or journal is among them, but those of ``redirects``, which says so, and of ``disk/named``, which is for them."""
 
 OS_CALLS = frozenset(
     """open stat lstat listdir scandir walk fwalk unlink remove rmdir removedirs mkdir makedirs rename renames replace
@@ -157,7 +159,7 @@ WITH_A_DESCRIPTOR = frozenset({"dir_fd", "src_dir_fd", "dst_dir_fd"})
 OF_A_DESCRIPTOR = frozenset(
     {"os.listdir", "os.scandir", "os.getxattr", "os.setxattr", "os.listxattr", "os.removexattr", "os.utime"}
 )
-OF_A_DESCRIPTOR_NAMES = frozenset({"fd", "root_fd", "root", "directory", "parent", "inside", "held"})
+OF_A_DESCRIPTOR_NAMES = frozenset({"fd", "root_fd", "tree_fd", "root", "directory", "parent", "inside", "held"})
 """What a descriptor is called here, in calls that take a path or a descriptor."""
 TOUCHING = frozenset(
     """os posix io shutil tempfile glob codecs mmap fileinput linecache tarfile zipfile pathlib ast csv

@@ -180,8 +180,9 @@ def _unanswered(check: DistributionCheck) -> list[Problem]:
     if not denied:
         return []
     count = "1 file" if len(denied) == 1 else f"{len(denied)} files"
-    message = f"{count} of {check.name} may not be read, the first is {denied[0].path}"
-    return [Problem(code="unreadable-files", message=message, hint="run patchctl as the owner of the installation")]
+    message = f"{count} of {check.name} could not be read, the first is {denied[0].path}, which {denied[0].reason}"
+    hint = f"run patchctl as the owner of the installation, or reinstall {check.name}"
+    return [Problem(code="unreadable-files", message=message, hint=hint)]
 
 
 def _unfinished(target: Target, journal: JournalState) -> Report:

@@ -16,8 +16,17 @@ LARGEST = 64 << 20
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _BLOCK = 1 << 18
+_LARGE = 1 << 30
+_MOST_STATED = 64
+"""Times what is on the disk; file systems that compress make less of source and machine code."""
+_SECTOR = 512
+_NOT_WORTH_A_LOOK = 1 << 16
 _NO_XATTRS = frozenset({errno.ENOTSUP, errno.ENOSYS})
 _NEVER_CARRIED = frozenset({"security.capability", "security.ima", "security.evm"})
+
+
+class SparseError(NotRegularError):
+    """A file says that it is large, and hardly any of it is on the disk."""
 
 
 class Found(NamedTuple):
@@ -97,15 +106,46 @@ def digests_of(fd: int, algorithms: Collection[str]) -> dict[str, str]:
     Args:
         fd: descriptor, open for reading.
         algorithms: names that ``hashlib.new`` knows; empty: nothing is read.
+
+    Raises:
+        SparseError: a hole costs nothing to make, and one of terabytes keeps whoever hashes it for hours.
+        OSError: the system refused.
     """
     hashes = {name: hashlib.new(name, usedforsecurity=False) for name in algorithms}
     if not hashes:
         return {}
+    _refuse_sparse(os.fstat(fd))
     block = memoryview(bytearray(_BLOCK))
     while count := os.readv(fd, [block]):
         for running in hashes.values():
             running.update(block[:count])
     return {name: running.hexdigest() for name, running in hashes.items()}
+
+
+def refuse_hole(fd: int) -> None:
+    """Refuse an open text of some size with a hole in it, which is none: for ``look`` of :func:`read_below`.
+
+    Thousands of them, of the largest size that is read, take no place, and minutes to read.
+
+    Raises:
+        NotRegularError: it has a hole. A file system that knows of none says that there is none.
+    """
+    size = os.fstat(fd).st_size
+    if size <= _NOT_WORTH_A_LOOK:
+        return
+    try:
+        hole = os.lseek(fd, 0, os.SEEK_HOLE)
+    except OSError:
+        hole = size
+    os.lseek(fd, 0, os.SEEK_SET)
+    if hole < size:
+        raise NotRegularError(errno.EINVAL, "has a hole in it, as no text has", None)
+
+
+def _refuse_sparse(status: os.stat_result) -> None:
+    size, stored = status.st_size, status.st_blocks * _SECTOR
+    if size > _LARGE and size > _MOST_STATED * stored:
+        raise SparseError(errno.EFBIG, f"was not hashed: of its {size:,} bytes {stored:,} are on the disk", None)
 
 
 def open_regular(parent: int, name: str, path: str) -> tuple[int, os.stat_result]:

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from patchctl.model.paths import place_problem
@@ -38,16 +37,6 @@ class Roots(NamedTuple):
 
 Root = int | Roots
 """Where a path starts: one directory, or a site with some packages elsewhere."""
-
-
-@contextmanager
-def opened_roots(site: str, grafts: Mapping[str, str]) -> Iterator[Roots]:
-    """Open a site and the directories that hold its grafted packages (top-level name -> absolute directory)."""
-    with ExitStack() as descriptors:
-        opened = {directory: open_root(directory) for directory in {site, *grafts.values()}}
-        for fd in opened.values():
-            descriptors.callback(os.close, fd)
-        yield Roots(site=opened[site], grafts={top: opened[directory] for top, directory in grafts.items()})
 
 
 def open_root(root: str) -> int:

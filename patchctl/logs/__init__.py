@@ -1,7 +1,7 @@
 """Logs as they lie on the disk: which files a name means and in which order, what is in them, and what comes next.
 
-``naming`` finds rotated sets, ``opening`` reads one file and takes compression off, ``following`` waits for more. What
-a line means is not here.
+``naming`` finds rotated sets, ``opening`` reads one file and takes compression off, ``holes`` passes over what nobody
+wrote, ``following`` waits for more. What a line means is not here.
 """
 
 from patchctl.logs.following import Followed

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterator
 
 from patchctl.errors import PatchctlError
-from patchctl.logs.opening import BLOCK, OpenLog, open_log
+from patchctl.logs.holes import read_on
+from patchctl.logs.opening import OpenLog, open_log
 
 
 class Followed:
@@ -51,6 +52,7 @@ class Followed:
         self._log.close()
 
     def _rest(self) -> Iterator[tuple[bytes, int]]:
-        while data := os.read(self._log.fd, BLOCK):
-            self._at += len(data)
-            yield data, int(os.fstat(self._log.fd).st_mtime)
+        for piece, passed in read_on(self._log.fd):
+            self._at += passed
+            if piece:
+                yield piece, int(os.fstat(self._log.fd).st_mtime)

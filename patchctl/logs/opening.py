@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 from patchctl.errors import PatchctlError
 from patchctl.logs.frames import Frames
+from patchctl.logs.holes import BLOCK, read_on
 from patchctl.logs.source import Gunzip, Source, Watched
 
-BLOCK = 1 << 16
-"""Bytes of a piece: small enough that memory for it is not asked of the kernel, and given back, each time."""
 _WINDOW_LOG = 27
 _MEMORY = 1 << 28
 """For xz: a window of 128 MiB and what its decoder needs beside it."""
@@ -70,8 +69,7 @@ class OpenLog(NamedTuple):
             head += more
         packed = _unpacked(self.name, head, raw)
         if packed is None:
-            yield head
-            yield from raw
+            yield from _plain(self, head, progress)
             return
         try:
             yield from packed
@@ -107,12 +105,23 @@ def open_stdin() -> OpenLog:
     return OpenLog(name="-", fd=0, size=None, written=int(time.time()), inode=None)
 
 
+def _plain(log: OpenLog, head: bytes, progress: Progress) -> Iterator[bytes]:
+    """Go on behind ``head`` in a log without compression; of compressed data every zero counts."""
+    try:
+        for piece, passed in read_on(log.fd, head):
+            progress(passed)
+            if piece:
+                yield piece
+    except OSError as error:
+        raise _stopped(log, error) from None
+
+
 def _raw(log: OpenLog, progress: Progress) -> Iterator[bytes]:
     while True:
         try:
             data = os.read(log.fd, BLOCK)
         except OSError as error:
-            raise _damaged(log.name, f"reading stopped: {error.strerror}") from None
+            raise _stopped(log, error) from None
         if not data:
             return
         progress(len(data))
@@ -177,6 +186,10 @@ def _framed(name: str, decoder: Any, source: Source) -> Iterator[bytes]:
         yield block
     if not frames.whole:
         raise _damaged(name, "the compressed data ends too early")
+
+
+def _stopped(log: OpenLog, error: OSError) -> LogError:
+    return _damaged(log.name, f"reading stopped: {error.strerror}")
 
 
 def _damaged(name: str, what: str) -> LogError:

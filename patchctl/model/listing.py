@@ -31,7 +31,7 @@ class Look(NamedTuple):
         mode: permission bits.
         digests: algorithm -> lower-case hexadecimal, those that were asked for.
         problem: why it is not a regular file that could be read, a phrase that follows the path; None: it is one.
-        denied: the system refused to read it, so nothing is known of its bytes.
+        denied: it was not read, so nothing is known of its bytes: the system refused, or nearly all of it is a hole.
     """
 
     size: int = 0

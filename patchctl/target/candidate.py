@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import NamedTuple
 
+from patchctl.disk import open_parent
 from patchctl.errors import TargetError
 from patchctl.target.finding import find_target, nothing
+from patchctl.target.reading import open_site
 from patchctl.target.tree import SiteTree, Tree
 
 _HINT = "name a wheel file, the directory of an extracted wheel, an environment or its interpreter"
@@ -121,13 +123,27 @@ def _listed(path: str) -> list[str]:
 
 def _refuse_spread(path: str) -> None:
     """An archive's ``.data`` directory is put elsewhere by an installer: as it lies here, files are missing."""
-    for entry in sorted(_listed(path)):
+    root_fd = open_site(path)
+    try:
         # Installers spread any directory of such a name, whatever stands before the ending.
-        if not entry.endswith(".data") or not os.path.isdir(f"{path}/{entry}"):
-            continue
-        if _SPREAD & set(_listed(f"{path}/{entry}")):
-            message = f"{path} is refused: what lies in {entry} would be installed elsewhere"
-            raise TargetError("unsafe-wheel", message, hint="name the wheel itself, or pip install --target it")
+        spread = [name for name in sorted(os.listdir(root_fd)) if name.endswith(".data") and _is_spread(root_fd, name)]
+    finally:
+        os.close(root_fd)
+    if spread:
+        message = f"{path} is refused: what lies in {spread[0]} would be installed elsewhere"
+        raise TargetError("unsafe-wheel", message, hint="name the wheel itself, or pip install --target it")
+
+
+def _is_spread(root_fd: int, name: str) -> bool:
+    """What is a link was not extracted from an archive, and nothing behind it is looked at."""
+    try:
+        parent, _ = open_parent(root_fd, f"{name}/.")
+    except OSError:
+        return False
+    try:
+        return bool(_SPREAD & set(os.listdir(parent)))
+    finally:
+        os.close(parent)
 
 
 def _need_one(path: str, found: Mapping[str, object], names: Collection[str]) -> None:

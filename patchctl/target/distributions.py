@@ -11,7 +11,7 @@ from patchctl.documents import DocumentError, read_json
 from patchctl.errors import TargetError
 from patchctl.model.paths import place_problem
 from patchctl.model.target import Distribution, row_sha256
-from patchctl.target.holdings import Holding, normal_name, read_info
+from patchctl.target.holdings import Holding, is_directory, normal_name, open_egg_link, read_info
 from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import fingerprint, is_metadata, parse_record
 
@@ -75,16 +75,16 @@ def _read(site: str, root_fd: int, holding: Holding) -> Distribution:
 
 def _read_egg_link(site: str, root_fd: int, holding: Holding) -> Distribution:
     """Read a ``setup.py develop`` install: all its metadata lies in the tree that the link's first line names."""
-    tree = os.fsdecode((read_metadata(root_fd, holding.info) or b"").partition(b"\n")[0].strip())
-    infos = sorted(it for it in os.listdir(tree) if it.endswith(".egg-info") and os.path.isdir(f"{tree}/{it}"))
-    stated = b""
-    tree_fd = open_site(tree)
+    tree_fd = open_egg_link(root_fd, holding.info)
+    if tree_fd is None:
+        message = f"{holding.info} names a source tree that is not there, or that root is not led to"
+        raise TargetError("unreadable-metadata", message, path=holding.info)
     try:
-        for info in infos[:1]:
-            stated = read_metadata(tree_fd, f"{info}/top_level.txt", limit=_SMALL) or b""
+        infos = sorted(it for it in os.listdir(tree_fd) if it.endswith(".egg-info") and is_directory(tree_fd, it))
+        stated = read_metadata(tree_fd, f"{infos[0]}/top_level.txt", limit=_SMALL) if infos else None
     finally:
         os.close(tree_fd)
-    tops = _words(stated) or [holding.name.replace("-", "_")]
+    tops = _words(stated or b"") or [holding.name.replace("-", "_")]
     from patchctl.target.redirects import read_redirect
 
     redirect = read_redirect(site, root_fd, holding.info, [holding.info], tops)

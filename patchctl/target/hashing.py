@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, digests_of, open_linked, open_parent, open_regular
+from patchctl.disk import NotRegularError, SparseError, digests_of, open_linked, open_parent, open_regular
 from patchctl.model.listing import Look
 from patchctl.target.reading import is_link, why_unreadable
 
@@ -133,7 +133,8 @@ def _look_into(fd: int, status: os.stat_result, wanted: Wanted) -> Look:
 
 
 def _unreadable(error: OSError) -> Look:
-    return Look(problem=why_unreadable(error), denied=not isinstance(error, NotRegularError))
+    unread = isinstance(error, SparseError) or not isinstance(error, NotRegularError)
+    return Look(problem=why_unreadable(error), denied=unread)
 
 
 def sizes_of(root_fd: int, paths: Sequence[str]) -> dict[str, int]:

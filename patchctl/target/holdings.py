@@ -10,9 +10,10 @@ import stat
 from collections.abc import Collection
 from typing import NamedTuple
 
+from patchctl.disk import open_named, owner_to_heed
 from patchctl.errors import Problem, TargetError
 from patchctl.model.target import row_sha256
-from patchctl.target.reading import is_strange_to_root, open_site, read_metadata
+from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import parse_record
 
 _ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
@@ -39,9 +40,7 @@ def normal_name(name: str) -> str:
     return "-".join(filter(None, name.lower().replace("_", "-").replace(".", "-").split("-")))
 
 
-def find_holdings(
-    site: str, names: Collection[str] | None, *, endings: tuple[str, ...] = _ENDINGS
-) -> tuple[Holding, ...]:
+def find_holdings(site: str, names: Collection[str] | None) -> tuple[Holding, ...]:
     """Return what ``site`` (absolute) holds of the distributions ``names`` (normalised), sorted by ``info``.
 
     Without ``names``: of every distribution whose metadata can be read.
@@ -54,9 +53,13 @@ def find_holdings(
     """
     root_fd = open_site(site)
     try:
-        found = [_read_holding(root_fd, entry, names) for entry in _candidates(root_fd, names, endings)]
+        return _holdings_in(root_fd, names, _ENDINGS)
     finally:
         os.close(root_fd)
+
+
+def _holdings_in(root_fd: int, names: Collection[str] | None, endings: tuple[str, ...]) -> tuple[Holding, ...]:
+    found = [_read_holding(root_fd, entry, names) for entry in _candidates(root_fd, names, endings)]
     return tuple(holding for holding in found if holding is not None)
 
 
@@ -112,12 +115,13 @@ def _headers(root_fd: int, entry: str, names: Collection[str] | None) -> tuple[s
         return _linked_headers(root_fd, entry, names)
     if entry.endswith(".egg-info"):
         # Debian and conda have directories, distutils wrote plain files.
-        path = f"{entry}/PKG-INFO" if _is_directory(root_fd, entry) else entry
+        path = f"{entry}/PKG-INFO" if is_directory(root_fd, entry) else entry
         return parse_headers(read_metadata(root_fd, path) or b"")
     return parse_headers(read_info(root_fd, entry, "METADATA") or b"")
 
 
-def _is_directory(root_fd: int, entry: str) -> bool:
+def is_directory(root_fd: int, entry: str) -> bool:
+    """Return whether ``entry`` in an open directory is a directory itself, not a link to one."""
     try:
         return stat.S_ISDIR(os.stat(entry, dir_fd=root_fd, follow_symlinks=False).st_mode)
     except OSError:
@@ -144,12 +148,35 @@ def read_info(root_fd: int, info: str, name: str) -> bytes | None:
         return read_metadata(root_fd, path, listed={listed})
 
 
+def open_egg_link(root_fd: int, entry: str) -> int | None:
+    """Return a descriptor of the source tree that the first line of an egg-link names, for ``setup.py develop``.
+
+    None: it names none, that is not there, or root may not be led there.
+
+    Args:
+        root_fd: descriptor of the site.
+        entry: the egg-link, relative to it.
+
+    Raises:
+        TargetError: the egg-link cannot be read.
+    """
+    tree = os.fsdecode((read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip())
+    if not os.path.isabs(tree):
+        return None
+    try:
+        return open_named(tree, owner_to_heed(root_fd))
+    except (OSError, ValueError):
+        return None
+
+
 def _linked_headers(root_fd: int, entry: str, names: Collection[str] | None) -> tuple[str | None, str | None]:
-    """Return Name and Version of a ``setup.py develop`` install: the link's first line names the source tree."""
-    line = (read_metadata(root_fd, entry) or b"").partition(b"\n")[0].strip()
-    tree = os.fsdecode(line)
-    if not os.path.isabs(tree) or is_strange_to_root(root_fd, tree) or not os.path.isdir(tree):
+    """Return Name and Version of a ``setup.py develop`` install, which lie in its source tree."""
+    tree_fd = open_egg_link(root_fd, entry)
+    if tree_fd is None:
         return None, None
-    # Only egg-info: a tree whose egg-link leads to itself must not be followed for ever.
-    found = find_holdings(tree, names, endings=(".egg-info",))
+    try:
+        # Only egg-info: a tree whose egg-link leads to itself must not be followed for ever.
+        found = _holdings_in(tree_fd, names, (".egg-info",))
+    finally:
+        os.close(tree_fd)
     return (found[0].name, found[0].build) if found else (None, None)

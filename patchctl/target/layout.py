@@ -10,10 +10,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from patchctl.disk import is_open_to, leads_out, open_regular, open_root, owner_to_heed, read_named
 from patchctl.errors import TargetError
 
 _NAME_IT = "name the interpreter with --python PATH, or the site directory with --site DIR"
 
+_LARGEST_CFG = 1 << 16
+"""Bytes."""
 _OWN_SITES = ("lib64/{python}/site-packages", "lib/{python}/site-packages")
 _SHARED_SITES = (
     "local/lib/{python}/dist-packages",  # Debian
@@ -73,8 +76,7 @@ def environment_of(python: str, *, origin: str, environ: Mapping[str, str]) -> E
         return _virtual(root, python, origin=origin, environ=environ)
     real = os.path.realpath(python)
     try:
-        with open(real, "rb") as stream:
-            script = stream.read(2) == b"#!"
+        script = _is_script(real)
     except OSError as error:
         raise TargetError("no-interpreter", f"{python} cannot be read: {error.strerror}", hint=_NAME_IT) from None
     if script:
@@ -83,6 +85,20 @@ def environment_of(python: str, *, origin: str, environ: Mapping[str, str]) -> E
         )
         raise TargetError("interpreter-is-script", message, hint=_NAME_IT)
     return _plain(os.path.dirname(os.path.dirname(real)), python, origin=origin, environ=environ)
+
+
+def _is_script(program: str) -> bool:
+    """Tell whether a program (absolute, its links resolved) begins as a script does; OSError: it cannot be read."""
+    directory, _, name = program.rpartition("/")
+    parent = open_root(directory or "/")
+    try:
+        fd, _ = open_regular(parent, name, program)
+    finally:
+        os.close(parent)
+    try:
+        return os.read(fd, 2) == b"#!"
+    finally:
+        os.close(fd)
 
 
 def existing(candidates: Iterable[str]) -> tuple[str, ...]:
@@ -95,17 +111,19 @@ def existing(candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def _virtual(root: str, python: str | None, *, origin: str, environ: Mapping[str, str]) -> Environment:
-    keys = _read_cfg(f"{root}/pyvenv.cfg")
+    keys, owner = _read_cfg(root)
     # venv writes `version`, virtualenv and uv `version_info`.
     stated = ".".join((keys.get("version") or keys.get("version_info") or "").split(".")[:2])
     library = _library(root, f"python{stated}", python)
     sites = existing(_named(root, _OWN_SITES, library))
     if not sites:
         raise TargetError("no-site", f"the environment {root} has no site-packages directory", hint=_NAME_IT)
+    _refuse_led(root, sites)
     base: tuple[str, ...] = ()
     if keys.get("include-system-site-packages", "").lower() == "true":
         system = _plain_sites(_base_root(keys.get("home", ""), library), library)
-        base = tuple(path for path in existing([*sites, *_user_site(library, environ), *system]) if path not in sites)
+        shared = (path for path in system if is_open_to(owner, path))  # the owner wrote which installation it is
+        base = tuple(path for path in existing([*sites, *_user_site(library, environ), *shared]) if path not in sites)
     return Environment(root=root, python=python, origin=origin, sites=sites, base=base)
 
 
@@ -115,6 +133,7 @@ def _plain(root: str, python: str | None, *, origin: str, environ: Mapping[str, 
     if not sites:
         message = f"the installation {root} has no site-packages or dist-packages directory for {library}"
         raise TargetError("no-site", message, hint=_NAME_IT)
+    _refuse_led(root, sites)
     return Environment(root=root, python=python, origin=origin, sites=sites)
 
 
@@ -132,6 +151,7 @@ def _library(root: str, stated: str, python: str | None) -> str:
     if len(present) == 1:
         return present[0]
     if not present:
+        _refuse_led(root, (f"{root}/lib",))
         raise TargetError("no-site", f"{root} has no lib/pythonX.Y directory", hint=_NAME_IT)
     several = ", ".join(present)
     message = f"{root} has the libraries of several Pythons ({several}), and nothing tells which one is meant"
@@ -141,6 +161,8 @@ def _library(root: str, stated: str, python: str | None) -> str:
 def _libraries(root: str) -> list[str]:
     found: set[str] = set()
     for parent in ("lib", "lib64", "local/lib"):
+        if leads_out(root, parent):
+            continue
         try:
             found.update(filter(_is_library, os.listdir(f"{root}/{parent}")))
         except OSError:
@@ -182,11 +204,32 @@ def _user_site(library: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     return (f"{base}/lib/{library}/site-packages",) if os.path.isabs(base) else ()
 
 
-def _read_cfg(path: str) -> dict[str, str]:
-    """Return the keys of a pyvenv.cfg, in lower case; an unreadable file has none."""
+def _refuse_led(root: str, sites: Iterable[str]) -> None:
+    """As root, refuse an environment whose owner has its modules behind a link of his: root may read what he may not.
+
+    An environment that root owns has links of root.
+    """
+    for site in sites:
+        if site.startswith(f"{root}/") and leads_out(root, site[len(root) + 1 :]):
+            message = f"{site} is behind a link of another user, which root does not follow"
+            raise TargetError("no-site", message, hint="name the directory that it leads to with --site DIR")
+
+
+def _read_cfg(root: str) -> tuple[dict[str, str], int | None]:
+    """Return the keys of the pyvenv.cfg of ``root``, in lower case, and whom root has to heed there, if anybody.
+
+    One that is not read has no keys: that is one of more than 64 KiB, one that is no file any more (its owner can put a
+    FIFO in its place after it was looked at), and, as root, one behind a link of another user.
+    """
+    owner = None
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            pairs = [line.partition("=") for line in stream.read(1 << 16).split("\n")]
+        root_fd = open_root(root)
+        try:
+            owner = owner_to_heed(root_fd)
+            data = read_named(root_fd, "pyvenv.cfg", limit=_LARGEST_CFG) or b""
+        finally:
+            os.close(root_fd)
     except OSError:
-        return {}
-    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
+        return {}, owner
+    pairs = [line.partition("=") for line in data.decode("utf-8", "replace").split("\n")]
+    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}, owner

@@ -7,16 +7,15 @@ file is looked at where it lies below the environment's prefix, and nowhere else
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from patchctl.disk import open_root, read_below
 from patchctl.documents import DocumentError, read_json
-from patchctl.errors import TargetError
 from patchctl.model.listing import Listed
 from patchctl.model.paths import place_problem
 from patchctl.model.target import Distribution
-from patchctl.target.reading import open_site, read_metadata, why_unreadable
+from patchctl.target.conda import LARGEST_DOCUMENT, Searched, search_meta
+from patchctl.target.reading import open_site, read_metadata
 from patchctl.target.record import parse_rows
 
 _LIBRARIES = ("lib", "lib64")
@@ -111,50 +110,41 @@ def rewritten_by_conda(site: str, distribution: Distribution) -> Mapping[str, st
     conda writes the environment's prefix into scripts, so that they do not equal the RECORD that the package brought.
     Asked only when something differs; only records called like the distribution are read.
     """
-    rows = _conda_hashes(os.path.realpath(site), prefix_of(site), distribution, likely_only=True)
+    rows, _ = _conda_hashes(os.path.realpath(site), prefix_of(site), distribution, likely_only=True)
     return {path: row.digest for path, row in rows.items() if row.digest is not None}
 
 
 def _conda_oracle(base: str, prefix: str | None, distribution: Distribution, *, damaged: bool) -> Oracle:
-    rows = _conda_hashes(base, prefix, distribution, likely_only=False)
+    rows, searched = _conda_hashes(base, prefix, distribution, likely_only=False)
     if rows:
         return Oracle(kind="conda-meta", rows=tuple(rows.values()))
     what = "its RECORD cannot be read as CSV" if damaged else "it has no RECORD"
-    meta = " and no conda-meta record names its files" if prefix is not None and _conda_names(prefix) else ""
-    return Oracle(kind=None, reason=what + meta)
+    if searched.left_out is not None:
+        return Oracle(kind=None, reason=f"{what}, and conda-meta {searched.left_out}: who lists its files is unknown")
+    return Oracle(kind=None, reason=what + (" and no conda-meta record names its files" if searched.is_there else ""))
 
 
-def _conda_hashes(base: str, prefix: str | None, distribution: Distribution, *, likely_only: bool) -> dict[str, Listed]:
+def _conda_hashes(
+    base: str, prefix: str | None, distribution: Distribution, *, likely_only: bool
+) -> tuple[dict[str, Listed], Searched]:
     """What conda recorded when it installed the package of this distribution; paths relative to the site."""
     if prefix is None or not base.startswith(f"{prefix}/"):
-        return {}
-    try:
-        root_fd = open_root(prefix)
-    except OSError:
-        return {}
-    below = base[len(prefix) + 1 :]
-    try:
-        for name in _likely(_conda_names(prefix), distribution, only=likely_only):
-            found = read_below(root_fd, f"conda-meta/{name}", limit=_RECORD_LIMIT)
-            rows = _conda_rows(b"" if found is None else found[0])
-            if any(row.path.startswith(f"{below}/{distribution.info}") for row in rows):
-                return {row.path: row for row in (_relative(row, base, prefix) for row in rows)}
-    except OSError as error:
-        message = f"conda-meta below {prefix} {why_unreadable(error)}"
-        raise TargetError("unreadable-metadata", message) from None
-    finally:
-        os.close(root_fd)
-    return {}
+        return {}, Searched()
+    info = f"{base[len(prefix) + 1 :]}/{distribution.info}"
+
+    def rows_of(data: bytes) -> dict[str, Listed] | None:
+        rows = _conda_rows(data)
+        if not any(row.path == info or row.path.startswith(f"{info}/") for row in rows):
+            return None
+        return {row.path: row for row in (_relative(row, base, prefix) for row in rows)}
+
+    rows, searched = search_meta(
+        base, prefix, info, rows_of, lambda names: _likely(sorted(names), distribution, only=likely_only)
+    )
+    return rows or {}, searched
 
 
-def _conda_names(prefix: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(f"{prefix}/conda-meta") if name.endswith(".json"))
-    except OSError:
-        return []
-
-
-def _likely(names: Iterable[str], distribution: Distribution, *, only: bool) -> list[str]:
+def _likely(names: list[str], distribution: Distribution, *, only: bool) -> list[str]:
     """Records called like the distribution; conda's names may differ from the index's, so the others come after."""
     stem = f"{distribution.name}-"
     likely = [name for name in names if name.replace("_", "-").startswith(stem)]
@@ -164,7 +154,7 @@ def _likely(names: Iterable[str], distribution: Distribution, *, only: bool) -> 
 def _conda_rows(data: bytes) -> list[Listed]:
     """``paths_data`` of a conda package record (conda's ``PrefixRecord``, written since 4.4)."""
     try:
-        record = read_json(data, limit=_RECORD_LIMIT)
+        record = read_json(data, limit=LARGEST_DOCUMENT)
     except DocumentError:
         return []
     data_of_paths = record.get("paths_data") if isinstance(record, dict) else None

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from patchctl.disk import NotRegularError, Roots, open_root, opened_roots, read_below, read_linked
+from patchctl.disk import NotRegularError, Roots, open_root, opened_roots, read_below, read_linked, refuse_hole
 from patchctl.errors import TargetError
 
 
@@ -26,10 +26,18 @@ def open_site(site: str) -> int:
 
 @contextmanager
 def open_target(site: str, grafts: Mapping[str, str]) -> Iterator[Roots]:
-    """Open a site (absolute) and the directories of its grafted packages; errors as of :func:`open_site`."""
+    """Open a site (absolute) and the directories of its grafted packages; errors as of :func:`open_site`.
+
+    Raises:
+        TargetError: also where what a graft led to when the site was read is not what it leads to now, and root may
+            not be led there.
+    """
     with ExitStack() as stack:
         try:
             roots = stack.enter_context(opened_roots(site, grafts))
+        except NotRegularError as error:
+            message = f"{error.filename}, which an editable install of {site} names, {why_unreadable(error)}"
+            raise TargetError("unreadable-site", message, hint="run patchctl as the owner of the site") from None
         except OSError as error:
             message = f"the site directory {error.filename or site} cannot be read: {error.strerror}"
             raise TargetError("unreadable-site", message, hint="name another with --site DIR") from None
@@ -66,7 +74,7 @@ def read_metadata(root_fd: int, path: str, *, limit: int = 16 << 20, listed: Col
             unknown, and nothing further may be said.
     """
     try:
-        found = read_below(root_fd, path, limit=limit)
+        found = read_below(root_fd, path, limit=limit, look=refuse_hole)
     except OSError as error:
         if is_link(error) and listed:
             return _read_link(root_fd, path, listed, limit)
@@ -95,20 +103,6 @@ def why_unreadable(error: OSError) -> str:
         reason = error.strerror or "cannot be read"
         return f"cannot be reached: {reason}" if reason.startswith("the directory") else reason
     return f"cannot be read: {os.strerror(error.errno) if error.errno else error}"
-
-
-def is_strange_to_root(site: str | int, tree: str) -> bool:
-    """Return whether a site leads root to what its owner might not read himself.
-
-    Args:
-        site: its absolute path, or a descriptor of it.
-        tree: absolute path that something in the site names.
-    """
-    owner = os.stat(site).st_uid if os.geteuid() == 0 else 0
-    try:
-        return owner != 0 and os.stat(tree, follow_symlinks=False).st_uid != owner
-    except OSError:
-        return False  # nothing is there, which is said elsewhere
 
 
 def is_link(error: OSError) -> bool:

@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from patchctl.disk import look_below
+from patchctl.disk import NotRegularError, look_below, open_named, owner_to_heed
 from patchctl.errors import Problem, TargetError
-from patchctl.target.reading import is_strange_to_root, read_metadata
+from patchctl.target.reading import read_metadata, why_unreadable
 
 _SMALL = 1 << 20
 _HINT = "install it as a wheel (pip install . without -e), then run patchctl again"
+_AS_OWNER = "run patchctl as the owner of the site, who may follow it"
 
 
 class Redirect(NamedTuple):
@@ -48,7 +49,7 @@ def read_redirect(site: str, root_fd: int, info: str, files: Iterable[str], tops
             grafts = _of_finder(read_metadata(root_fd, finder[0], limit=_SMALL) or b"")
         else:
             grafts = _of_directories(_directories(site, root_fd, names), tops)
-        _refuse_unsafe(site, grafts)
+        _refuse_unsafe(site, root_fd, info, grafts)
     except _UnsupportedError as error:
         message = f"{info} is an editable install of a kind that patchctl does not edit: {error}"
         return Redirect(grafts={}, obstacle=Problem(code="editable-layout", message=message, hint=_HINT, path=info))
@@ -123,13 +124,21 @@ def _of_directories(directories: list[str], tops: Iterable[str]) -> dict[str, st
     return grafts
 
 
-def _refuse_unsafe(site: str, grafts: Mapping[str, str]) -> None:
+def _refuse_unsafe(site: str, root_fd: int, info: str, grafts: Mapping[str, str]) -> None:
     for top, directory in grafts.items():
-        if is_strange_to_root(site, f"{directory}/{top}"):
-            raise _UnsupportedError(f"{directory}/{top} is not of the site's owner, whom root does not follow there")
+        if not os.path.isabs(directory):
+            raise _UnsupportedError(f"{directory}/{top} is a link")
+        try:
+            # The answer for whoever is led; what is read later is judged again, by what was opened.
+            os.close(open_named(directory, owner_to_heed(root_fd), top))
+        except NotRegularError as error:
+            message = f"{directory}/{top}, which {info} names, {why_unreadable(error)}"
+            raise TargetError("editable-layout", message, hint=_AS_OWNER, path=info) from None
+        except OSError:
+            pass  # gone, or closed to us, which whoever reads it says
         if "/__editable__." in f"{directory}/":
             raise _UnsupportedError(f"{directory} is a tree of links that setuptools' strict mode made")
-        if not os.path.isabs(directory) or os.path.islink(f"{directory}/{top}"):
+        if os.path.islink(f"{directory}/{top}"):
             raise _UnsupportedError(f"{directory}/{top} is a link")
         if look_below(site, top) is not None:
             raise _UnsupportedError(f"{top} is in the site as well, and that one comes first")

@@ -49,7 +49,7 @@ class Attribution(NamedTuple):
         state: whose bytes it has.
         reason: a phrase that follows the path; None where the state says it all.
         entries: ids of the entries whose changes are in it, in fold order.
-        denied: the system refused to read it: the question was not answered.
+        denied: it was not read: the question was not answered.
     """
 
     path: str

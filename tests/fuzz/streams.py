@@ -15,7 +15,8 @@ from pathlib import Path
 
 from patchctl.errors import PatchctlError, TargetError
 from patchctl.logs import open_log
-from patchctl.logs.opening import BLOCK, LogError
+from patchctl.logs.holes import BLOCK
+from patchctl.logs.opening import LogError
 from patchctl.model import row_sha256, sha256_hex
 from patchctl.signals import Counted, date_of
 from patchctl.target import opened_candidate
