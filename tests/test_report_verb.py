@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from patchctl.errors import PatchctlError, RefusedError
-from patchctl.publishing import BEGIN, END, between_markers, put_between, put_whole
+from patchctl.publishing import BEGIN, END, Bounds, between_markers, put_between, put_whole
 from tests.contract import complaints
 from tests.report_desk import make_desk
 from tests.running import Desk, on_a_terminal, tree
@@ -133,7 +133,7 @@ class TestFiles:
         if os.geteuid() == 0:
             os.chown(readme, 12345, 54321)
         before = readme.stat()
-        assert put_between(str(readme), "x\n", site="/nowhere")
+        assert put_between(str(readme), "x\n", Bounds())
         after = readme.stat()
         assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
         assert after.st_ino != before.st_ino  # it was replaced in one step, not written in place
@@ -143,17 +143,17 @@ class TestFiles:
             os.setxattr(readme, "user.note", b"mine")
         except OSError:
             pytest.skip("this file system has no extended attributes for users")
-        assert put_between(str(readme), "x\n", site="/nowhere")
+        assert put_between(str(readme), "x\n", Bounds())
         assert os.getxattr(readme, "user.note") == b"mine"
 
     def test_are_made_with_the_usual_permissions(self, tmp_path: Path) -> None:
         old = os.umask(0o027)
         try:
-            assert put_whole(str(tmp_path / "new.html"), "x\n", site="/nowhere")
+            assert put_whole(str(tmp_path / "new.html"), "x\n", Bounds())
         finally:
             os.umask(old)
         assert (tmp_path / "new.html").stat().st_mode & 0o777 == 0o640
-        assert not put_whole(str(tmp_path / "new.html"), "x\n", site="/nowhere")
+        assert not put_whole(str(tmp_path / "new.html"), "x\n", Bounds())
 
     @pytest.mark.parametrize("put", [put_whole, put_between])
     @pytest.mark.attack("links")
@@ -167,7 +167,7 @@ class TestFiles:
         before = tree(tmp_path)
         for name in ("link.md", "broken.md", "fifo.md", "directory.md", "..", ""):
             with pytest.raises(RefusedError) as caught:
-                put(f"{tmp_path}/{name}", "x\n", site="/nowhere")  # type: ignore[misc]
+                put(f"{tmp_path}/{name}", "x\n", Bounds())  # type: ignore[misc]
             assert caught.value.problem.code == "not-regular"
         assert tree(tmp_path) == before
 
@@ -175,7 +175,7 @@ class TestFiles:
         with readme.open("r+b") as file:
             file.truncate((16 << 20) + 1)
         with pytest.raises(RefusedError, match="larger"):
-            put_between(str(readme), "x\n", site="/nowhere")
+            put_between(str(readme), "x\n", Bounds())
 
     @pytest.mark.parametrize(
         "name", ["page.md", "vllm/page.md", ".patchctl/page.md", "../site/page.md", "link/page.md"]
@@ -201,7 +201,7 @@ class TestFiles:
         with monkeypatch.context() as broken:
             broken.setattr(os, "rename", full)
             with pytest.raises(PatchctlError, match="No space left"):
-                put_whole(str(file), "new\n", site=str(desk.site))
+                put_whole(str(file), "new\n", Bounds(sites=(str(desk.site),)))
         assert tree(tmp_path) == before
 
     def test_that_were_saved_meanwhile_are_left_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ class TestFiles:
 
         monkeypatch.setattr(os, "fsync", save_then_sync)
         with pytest.raises(RefusedError, match="changed meanwhile"):
-            put_whole(str(file), "new\n", site="/nowhere")
+            put_whole(str(file), "new\n", Bounds())
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"page.md": b"somebody's\n"}
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")

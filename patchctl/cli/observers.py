@@ -15,6 +15,9 @@ from patchctl.cli.runner import run
 from patchctl.commands import Clock, Place, Report
 from patchctl.errors import UsageError
 
+_MOST = 10**15
+"""Requests or ranks: rates are computed in floating point, which counts no further one by one."""
+
 
 class _By(str, Enum):
     """What tells instances apart."""
@@ -41,10 +44,11 @@ def hits(
     ] = False,
     by: Annotated[_By, typer.Option("--by", metavar="WHAT", help="Instances by file, port or pid.")] = _By.FILE,
     requests: Annotated[
-        int | None, typer.Option("--requests", metavar="N", min=1, help="How many requests there were.")
+        int | None, typer.Option("--requests", metavar="N", min=1, max=_MOST, help="How many requests there were.")
     ] = None,
     ranks: Annotated[
-        int | None, typer.Option("--ranks", metavar="N", min=1, help="Tensor-parallel ranks that write each line.")
+        int | None,
+        typer.Option("--ranks", metavar="N", min=1, max=_MOST, help="Tensor-parallel ranks that write each line."),
     ] = None,
     log_prefix: Annotated[
         str, typer.Option("--log-prefix", metavar="TEXT", help="What VLLM_LOGGING_PREFIX was.", show_default=False)
@@ -69,9 +73,10 @@ def hits(
 
         def keep(report: Report) -> None:
             if output is not None and form is not None:
+                from patchctl.commands.output import bounds_of
                 from patchctl.publishing import put_whole
 
-                put_whole(output, form(report), site=None if report.target is None else report.target.site)
+                put_whole(output, form(report), bounds_of(place, report.target))
 
         if follow and not common.quiet and sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write("following; Ctrl-C ends it with the answer\n")

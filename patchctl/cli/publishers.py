@@ -43,6 +43,6 @@ def report(
             raise UsageError("two-places", f"--into and {excluded} exclude each other")
         found = describe(place, clock, whole=shape == "html")
         text = page_of(found, shape) if found.journal is None else None
-        return publish(found, shape, text, Destination(into=into, output=output))
+        return publish(place, found, shape, text, Destination(into=into, output=output))
 
     run("report", common, command)

@@ -9,18 +9,27 @@ from pathlib import Path
 from patchctl.model.history import HistoryAuthor
 
 _NOBODY = (1 << 32) - 1
+_LONGEST_UID = len(str(_NOBODY))
 
 
 def author(environ: Mapping[str, str]) -> HistoryAuthor:
     """Return who runs this process: by the kernel and the passwd database; of the environment only a claim."""
     uid = os.getuid()
-    claimed = environ.get("SUDO_UID", "")
     return HistoryAuthor(
         uid=uid,
         login=login_of(uid),
         login_uid=login_uid(),
-        sudo_uid=int(claimed) if claimed.isascii() and claimed.isdigit() and int(claimed) < _NOBODY else None,
+        sudo_uid=sudo_uid(environ),
     )
+
+
+def sudo_uid(environ: Mapping[str, str]) -> int | None:
+    """Return the uid that SUDO_UID claims to have called root; None: it is not there, or no uid as sudo writes one."""
+    text = environ.get("SUDO_UID", "")
+    # A limit on the digits: Python refuses to read thousands of them, with an exception.
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_UID):
+        return None
+    return int(text) if int(text) < _NOBODY else None
 
 
 def login_of(uid: int) -> str | None:

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from patchctl.commands.output import bounds_of
 from patchctl.commands.place import Clock, Place
 from patchctl.commands.report import ProcessReport, Report
 from patchctl.commands.scene import gather
 from patchctl.commands.stack import concerns
 from patchctl.commands.status import unfinished_problems
-from patchctl.errors import Outcome, Problem
+from patchctl.errors import Outcome, Problem, UntrustedError
 from patchctl.ledger import History, read_history
 from patchctl.model import Receipt, Target
 from patchctl.patch import Kind
-from patchctl.publishing import BEGIN, END, put_between, put_whole
+from patchctl.publishing import BEGIN, END, Bounds, put_between, put_whole
 from patchctl.transaction import JournalState
 from patchctl.verdict import DUE, Action, Assessment, Need, Verdict
 
@@ -123,10 +124,11 @@ def describe(place: Place, clock: Clock, *, whole: bool = False) -> Described:
     )
 
 
-def publish(found: Described, shape: str, text: str | None, destination: Destination) -> Report:
+def publish(place: Place, found: Described, shape: str, text: str | None, destination: Destination) -> Report:
     """Put a page where it belongs, and say so.
 
     Args:
+        place: where the command works.
         found: what it was made from.
         shape: its format.
         text: the page; None: there is nothing to state.
@@ -143,7 +145,11 @@ def publish(found: Described, shape: str, text: str | None, destination: Destina
     else:
         if shape == "md" and destination.into is None:
             text = f"{BEGIN}\n{text}{END}\n"  # to be pasted; --into keeps it up to date from then on
-        state = _put(text, destination, found.target.site)
+        try:
+            state = _put(text, destination, bounds_of(place, found.target))
+        except UntrustedError as error:
+            error.site = found.target.site
+            raise
         published, outcome = Publication(shape=shape, state=state, path=path, text=text), Outcome.OK
     warnings = found.warnings
     if published is not None and text is None:
@@ -191,11 +197,11 @@ def may_go(found: Assessment) -> bool:
     return found.action is Action.RETIRE
 
 
-def _put(text: str, destination: Destination, site: str) -> str:
+def _put(text: str, destination: Destination, bounds: Bounds) -> str:
     if destination.into is not None:
-        changed = put_between(destination.into, text, site=site)
+        changed = put_between(destination.into, text, bounds)
     elif destination.output is not None:
-        changed = put_whole(destination.output, text, site=site)
+        changed = put_whole(destination.output, text, bounds)
     else:
         return "printed"
     return "written" if changed else "unchanged"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from patchctl.commands.judging import Scene
 from patchctl.commands.lock_file import write_lock
+from patchctl.commands.output import bounds_of
 from patchctl.commands.place import Place
 from patchctl.commands.report import Report
 from patchctl.commands.scene import gather
@@ -76,7 +77,7 @@ def lock(place: Place, output: str) -> Report:
     report = report._replace(notes=_notes(about), warnings=warnings)
     if output == "-":
         return report._replace(locking=LockWritten(path=None, lock=made, data=data), alone="lock")
-    changed = write_lock(output, data, site=scene.target.site)
+    changed = write_lock(output, data, bounds_of(place, scene.target))
     return report._replace(locking=LockWritten(path=output, lock=made, data=data, changed=changed))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from patchctl.commands.warnings import lock_of_others
 from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about
-from patchctl.errors import LockFileError, PatchctlError, Problem, UsageError
+from patchctl.errors import LockFileError, PatchctlError, Problem, UntrustedError, UsageError
 from patchctl.pins import HEAD, Lock, parse_lock
-from patchctl.publishing import put_whole
+from patchctl.publishing import Bounds, put_whole
 
 _LARGEST = (256 << 10) + 1
 """Bytes: one more than a document may have."""
@@ -65,36 +65,37 @@ def doubts_about(path: str, *, site: str | None = None) -> tuple[Problem, ...]:
     return (lock_of_others(path, why),)
 
 
-def write_lock(path: str, data: bytes, *, site: str) -> bool:
+def write_lock(path: str, data: bytes, bounds: Bounds) -> bool:
     """Put ``data`` at ``path`` in one step, and return whether that changed anything.
 
     Args:
-        path: absolute, or relative to the working directory; a link there is followed.
+        path: absolute, or relative to the working directory; a link there is followed, as root only one of an owner.
         data: the whole file, in UTF-8.
-        site: the environment's site directory (absolute), below which nothing but a transaction writes.
+        bounds: what is not touched.
 
     Raises:
-        UsageError: it would lie in the site, or another file would be lost.
+        UsageError: it would lie in a site, or another file would be lost.
+        UntrustedError: as root, a link on the way or the file itself is another user's.
         LockFileError: it cannot be written.
     """
-    place = Path(os.path.realpath(path))
-    if place.is_relative_to(os.path.realpath(site)):
-        raise UsageError("lock-in-site", f"{path} lies in the site that the lock file speaks of: keep it elsewhere")
-    found = _read(path)
-    there = found[0] if found is not None else None
-    if there == data:
-        return False
-    if there and not there.startswith(HEAD.encode()):
-        hint = "name another file with --output, or move this one away"
-        raise UsageError("not-a-lock-file", f"{path} is another file: it is not overwritten", hint=hint)
+
+    def look(there: bytes) -> None:
+        if there and not there.startswith(HEAD.encode()):
+            hint = "name another file with --output, or move this one away"
+            raise UsageError("not-a-lock-file", f"{path} is another file: it is not overwritten", hint=hint)
+
     try:
-        return put_whole(str(place), data.decode(), site=site)
+        return put_whole(path, data.decode(), bounds, through=True, look=look)
+    except (UsageError, UntrustedError):
+        raise
     except PatchctlError as error:
+        if error.problem.code == "inside-site":
+            raise UsageError("lock-in-site", f"{path} lies in a site: keep the lock file elsewhere") from error
         hint = error.problem.hint or "name another place with --output"
         raise LockFileError("lock-not-written", error.problem.message, hint=hint, path=path) from error
 
 
-def _read(path: str, trusted: Collection[int] = ROOT_ALONE) -> tuple[bytes, Doubt | None] | None:
+def _read(path: str, trusted: Collection[int]) -> tuple[bytes, Doubt | None] | None:
     try:
         # Not blocking: a FIFO in its place must not keep a start script waiting.
         fd = os.open(path, _READ)

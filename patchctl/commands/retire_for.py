@@ -40,12 +40,15 @@ def retire_for(
         wait: seconds to wait for another patchctl.
         consent: what the operator allows beyond the usual.
         allowed: which places beyond the site may be edited.
+
+    Raises:
+        UntrustedError: ``untrusted-candidate``: as root, others may change it.
     """
     steps: tuple[str, ...] = ()
 
     def propose(scene: Scene) -> Proposal:
         nonlocal steps
-        with judged_candidate(place, scene, candidate) as upcoming:
+        with judged_candidate(place, scene, candidate, trusted=True) as upcoming:
             steps = upgrade_steps(place, scene, upcoming, allowed)
             return _proposal(scene, upcoming, clock)
 

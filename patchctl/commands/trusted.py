@@ -1,23 +1,28 @@
-"""Whom a writing command takes its orders from, besides its command line: registry and lock file.
+"""Whom a writing command takes its orders from, besides its command line: registry, lock file and candidate.
 
-Root installs what a registry and a lock file say, so that whoever may change them installs as root. Fine are files of
-root, and of the user who had root called with sudo: what he says on the command line counts as well.
+Root installs what a registry and a lock file say, so that whoever may change them installs as root; and takes out what
+a candidate proves fixed. Fine are files of root, and of the user who had root called with sudo: what he says on the
+command line counts as well.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from patchctl.commands.author import sudo_uid
 from patchctl.commands.given import absolute
 from patchctl.commands.place import Place
 from patchctl.disk import open_root, walk_below
 from patchctl.disk.others import ROOT_ALONE, Doubt, doubt_about, user_name
 from patchctl.errors import UntrustedError
+from patchctl.model import Target
 from patchctl.model.shell import shell_word
 
 _LEFT_OUT = (".", "_")
 """What begins so in a registry is not read."""
+_INSTALL = "install anything"
+_TAKE_OUT = "take out patches that are still needed"
 
 
 def with_owners(place: Place) -> Place:
@@ -43,7 +48,7 @@ def refuse_registry(place: Place) -> None:
         for doubt in _doubts_in(path, trusted):
             quoted = shell_word(path)
             hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}"
-            raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint)
+            raise _refusal("untrusted-registry", f"the registry {path}", doubt, hint, _INSTALL)
 
 
 def refuse_lock_file(place: Place, path: str, doubt: Doubt | None) -> None:
@@ -62,17 +67,55 @@ def refuse_lock_file(place: Place, path: str, doubt: Doubt | None) -> None:
     whole = absolute(path, place.cwd)
     quoted = shell_word(whole)
     hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
-    raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt._replace(path=whole), hint)
+    raise _refusal("untrusted-lock-file", f"the lock file {whole}", doubt._replace(path=whole), hint, _INSTALL)
+
+
+def refuse_wheel(place: Place, path: str) -> Callable[[int], None] | None:
+    """Return what refuses, as root, a candidate wheel that others may change, given its descriptor.
+
+    What is open is judged: another one may lie at the path by then. None: whoever is not root may be led by anybody.
+
+    Raises:
+        UntrustedError: ``untrusted-candidate``, when it is called.
+    """
+    if os.geteuid() != 0:
+        return None
+    whole = absolute(path, place.cwd)
+
+    def look(fd: int) -> None:
+        doubt = doubt_about(os.fstat(fd), whole, callers(place), place=fd, group=False)
+        if doubt is not None:
+            quoted = shell_word(whole)
+            hint = f"chown root: {quoted}" if doubt.uid is not None else f"chmod go-w {quoted}"
+            raise _refusal("untrusted-candidate", f"the wheel {whole}", doubt, hint, _TAKE_OUT)
+
+    return look
+
+
+def refuse_tree(place: Place, target: Target) -> None:
+    """As root, refuse a candidate that is installed or extracted, and that others may change.
+
+    Raises:
+        UntrustedError: ``untrusted-candidate``.
+    """
+    if os.geteuid() != 0:
+        return
+    packages = (f"{where}/{top}" for it in target.distributions.values() for top, where in it.grafts.items())
+    for path in (target.site, *packages):
+        for doubt in _doubts_in(path, callers(place), but=()):
+            quoted = shell_word(path)
+            hint = f"chown -Rh root: {quoted} && chmod -R go-w {quoted}"
+            raise _refusal("untrusted-candidate", f"the candidate {path}", doubt, hint, _TAKE_OUT)
 
 
 def callers(place: Place) -> frozenset[int]:
     """Return root's uid, and that of whoever had it called; only he could have set the variable otherwise."""
-    caller = place.environ.get("SUDO_UID", "")
-    return ROOT_ALONE | ({int(caller)} if caller.isascii() and caller.isdigit() else set())
+    caller = sudo_uid(place.environ)
+    return ROOT_ALONE if caller is None else ROOT_ALONE | {caller}
 
 
-def _doubts_in(path: str, trusted: frozenset[int]) -> Iterator[Doubt]:
-    """Look at whatever may be read of a registry; a link in it is refused when it is read."""
+def _doubts_in(path: str, trusted: frozenset[int], but: tuple[str, ...] = _LEFT_OUT) -> Iterator[Doubt]:
+    """Look at whatever may be read below a directory; a link there is judged when it is read."""
     try:
         root = open_root(path)
     except OSError:
@@ -82,8 +125,8 @@ def _doubts_in(path: str, trusted: frozenset[int]) -> Iterator[Doubt]:
         if top is not None:
             yield top
         for directory, names, files, fd in walk_below(root, "."):
-            names[:] = [name for name in names if not name.startswith(_LEFT_OUT)]
-            for name in (*names, *(name for name in files if not name.startswith(_LEFT_OUT))):
+            names[:] = [name for name in names if not name.startswith(but)]
+            for name in (*names, *(name for name in files if not name.startswith(but))):
                 where = os.path.normpath(f"{path}/{directory}/{name}")
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 doubt = doubt_about(status, where, trusted, place=where, group=False)
@@ -95,8 +138,8 @@ def _doubts_in(path: str, trusted: frozenset[int]) -> Iterator[Doubt]:
         os.close(root)
 
 
-def _refusal(code: str, what: str, doubt: Doubt, hint: str) -> UntrustedError:
+def _refusal(code: str, what: str, doubt: Doubt, hint: str, harm: str) -> UntrustedError:
     whose = f"belongs to {user_name(doubt.uid) or f'uid {doubt.uid}'}" if doubt.uid is not None else ""
-    why = f"{doubt.path} {whose or f'is writable by {doubt.who}'}, who could have root install anything"
+    why = f"{doubt.path} {whose or f'is writable by {doubt.who}'}, who could have root {harm}"
     message = f"{what} is not root's alone: {why}; nothing was touched: read it before you make it root's"
     return UntrustedError(code, message, hint=hint)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from patchctl.commands.judging import Scene, judge
 from patchctl.commands.place import Place
 from patchctl.commands.scene import recorded_distributions
+from patchctl.commands.trusted import refuse_tree, refuse_wheel
 from patchctl.errors import TargetError, TransactionError
 from patchctl.ledger import read_ledger
 from patchctl.model import LedgerState, Receipt, SetAside
@@ -47,7 +48,7 @@ class Upcoming(NamedTuple):
 
 
 @contextmanager
-def judged_candidate(place: Place, scene: Scene, path: str) -> Iterator[Upcoming]:
+def judged_candidate(place: Place, scene: Scene, path: str, *, trusted: bool = False) -> Iterator[Upcoming]:
     """Open a candidate and judge every entry on it as after an upgrade: nothing applied, receipts set aside.
 
     A wheel, or a directory without patchctl's own state, replaces the distributions that it brings and leaves the
@@ -58,12 +59,19 @@ def judged_candidate(place: Place, scene: Scene, path: str) -> Iterator[Upcoming
         place: where the command works.
         scene: that environment, judged.
         path: of the candidate.
+        trusted: what it proves is acted on, so that as root one that others may change is refused.
 
     Raises:
         PatchctlError: it cannot be opened or judged; also where a transaction is unfinished in it.
+        UntrustedError: ``untrusted-candidate``.
     """
     names = {*scene.registry.distributions, *(diff.distribution for it in _receipts(scene) for diff in it.diffs)}
-    with opened_candidate(path, names=names, environ=place.environ, also=recorded_distributions) as candidate:
+    look = refuse_wheel(place, path) if trusted else None
+    with opened_candidate(
+        path, names=names, environ=place.environ, also=recorded_distributions, look=look
+    ) as candidate:
+        if trusted and candidate.kind is not CandidateKind.WHEEL:
+            refuse_tree(place, candidate.tree.target)
         _refuse_itself(candidate, scene)
         own = LedgerState() if candidate.kind is CandidateKind.WHEEL else _own_ledger(candidate.tree.target.site)
         alone = candidate.kind is CandidateKind.ENVIRONMENT or own.sha256 is not None

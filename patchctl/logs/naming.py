@@ -13,7 +13,8 @@ from patchctl.errors import Problem
 STDIN = "-"
 _PACKED = re.compile(r"\.(?:gz|xz|zst)$")
 _ROTATED = re.compile(
-    r"(?P<base>.+?)(?:\.(?P<number>\d{1,3})|[-.](?P<date>\d{4}-?\d\d-?\d\d(?:[-.T_]?\d{2,10}(?:[-:]\d\d)*)?))$"
+    r"(?P<base>.+?)(?:\.(?P<number>\d{1,3})|[-.](?P<date>\d{4}-?\d\d-?\d\d(?:[-.T_]?\d{2,10}(?:[-:]\d\d)*)?))$",
+    re.ASCII,
 )
 """As logrotate numbers and dates them. A longer number is rather a port or a pid than the 1,000th rotation."""
 _GLOB = re.compile(r"[*?[]")

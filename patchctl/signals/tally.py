@@ -102,7 +102,7 @@ class _EntryTally:
         pair: list[tuple[str, int]] = []
         words: list[str] = []
         for name, value in hit.groups.items():
-            if value.isdecimal() and len(value) <= _MOST_DIGITS:
+            if value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS:
                 self._add_number(name, int(value))
                 pair.append((name, int(value)))
             else:

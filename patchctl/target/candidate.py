@@ -52,6 +52,7 @@ def opened_candidate(
     names: Collection[str],
     environ: Mapping[str, str],
     also: Callable[[str], Collection[str]] = nothing,
+    look: Callable[[int], None] | None = None,
 ) -> Iterator[OpenCandidate]:
     """Open a candidate until the block ends.
 
@@ -61,6 +62,7 @@ def opened_candidate(
         names: distributions that are wanted (any spelling); one of them at least must be in it.
         environ: the process environment, for the interpreter's path.
         also: site directory (absolute) -> distributions that are wanted there too.
+        look: gets the descriptor of a wheel before anything of it is read, and raises what is raised.
 
     Raises:
         TargetError: it is none of these, cannot be read, or holds nothing that is wanted.
@@ -69,7 +71,7 @@ def opened_candidate(
     if kind is CandidateKind.WHEEL:
         from patchctl.target.wheel import wheel_tree  # most verbs open none
 
-        with wheel_tree(path) as tree:
+        with wheel_tree(path, look) as tree:
             _need_one(path, tree.target.distributions, names)
             yield OpenCandidate(path=path, kind=kind, tree=tree)
         return

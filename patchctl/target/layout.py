@@ -173,7 +173,13 @@ def _libraries(root: str) -> list[str]:
 def _is_library(name: str) -> bool:
     """Return whether ``name`` is ``pythonX.Y``, also of a free-threaded build (``python3.13t``)."""
     major, dot, minor = name.removeprefix("python").partition(".")
-    return bool(dot) and name.startswith("python") and major.isdecimal() and minor.removesuffix("t").isdecimal()
+    return (
+        bool(dot)
+        and name.isascii()
+        and name.startswith("python")
+        and major.isdecimal()
+        and minor.removesuffix("t").isdecimal()
+    )
 
 
 def _base_root(home: str, library: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -87,10 +87,11 @@ class Archive(NamedTuple):
 
 
 @contextmanager
-def opened_wheel(wheel: str) -> Iterator[Archive]:
+def opened_wheel(wheel: str, look: Callable[[int], None] | None = None) -> Iterator[Archive]:
     """Open a wheel (path); what is read of it while it is open raises as this does.
 
-    Only the directory, the members' own headers, and the members that are asked for are read.
+    Only the directory, the members' own headers, and the members that are asked for are read. ``look`` gets the
+    descriptor before that, and raises what is raised.
 
     Raises:
         TargetError: ``unreadable-wheel``: no wheel, or damaged; ``unsafe-wheel``: it could be read in two ways, or a
@@ -98,7 +99,7 @@ def opened_wheel(wheel: str) -> Iterator[Archive]:
     """
     with ExitStack() as stack:
         with _told(wheel):
-            archive = _archive(stack, stack.enter_context(_opened(wheel)), wheel)
+            archive = _archive(stack, stack.enter_context(_opened(wheel, look)), wheel)
         yield archive
 
 
@@ -134,13 +135,20 @@ def read_wheel_files(wheel: str, paths: Collection[str]) -> dict[str, WheelFile 
         return {path: archive.read(path) for path in paths}
 
 
-def _opened(wheel: str) -> BinaryIO:
+def _opened(wheel: str, look: Callable[[int], None] | None) -> BinaryIO:
     """Open a regular file; a FIFO would hang, a directory has no bytes."""
     fd = os.open(wheel, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OSError(errno.EINVAL, "it is not a regular file")
-    return os.fdopen(fd, "rb")
+    stream = os.fdopen(fd, "rb")
+    try:
+        if look is not None:
+            look(fd)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
 
 
 def _archive(stack: ExitStack, stream: BinaryIO, wheel: str) -> Archive:

@@ -6,7 +6,7 @@ Not here: whether the wheel's tags fit an interpreter, and its dependencies; an 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from patchctl.disk import Nearby, beside_by_stem, ineffective, rivals
@@ -141,13 +141,13 @@ def _nearby(names: Sequence[str]) -> Nearby:
 
 
 @contextmanager
-def wheel_tree(wheel: str) -> Iterator[WheelTree]:
-    """Open a wheel (path) as a tree, until the block ends.
+def wheel_tree(wheel: str, look: Callable[[int], None] | None = None) -> Iterator[WheelTree]:
+    """Open a wheel (path) as a tree, until the block ends; ``look`` gets its descriptor first.
 
     Raises:
         TargetError: as of :func:`patchctl.target.wheel.opened_wheel`, and where its names disagree.
     """
-    with opened_wheel(wheel) as archive:
+    with opened_wheel(wheel, look) as archive:
         yield WheelTree(archive)
 
 
