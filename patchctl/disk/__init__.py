@@ -3,7 +3,8 @@
 The rooms that touch an environment share it (target, ledger, transaction), so that a path is walked by the same rule
 whether it came from a patch, a ledger or a journal. ``walking`` has the walk, ``reading`` what is at its end, ``links``
 the one case in which a link there is read through, ``around`` what keeps a file from being edited, ``way`` how a file
-is reached that the operator named, whose links are not refused but judged. Nothing here writes.
+is reached that the operator named, whose links are not refused but judged; the last is imported by whoever needs it.
+Nothing here writes.
 """
 
 from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
@@ -20,7 +21,6 @@ from patchctl.disk.walking import (
     opened_roots,
     walk_below,
 )
-from patchctl.disk.way import StrangeLinkError, open_way
 
 __all__ = [
     "Found",
@@ -28,7 +28,6 @@ __all__ = [
     "NotRegularError",
     "Root",
     "Roots",
-    "StrangeLinkError",
     "attributes",
     "beside",
     "beside_by_stem",
@@ -45,7 +44,6 @@ __all__ = [
     "open_parent",
     "open_regular",
     "open_root",
-    "open_way",
     "opened_roots",
     "read_below",
     "read_linked",
