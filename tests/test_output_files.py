@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from patchctl.cli.app import app
-from patchctl.disk import StrangeLinkError, open_way
+from patchctl.disk.way import StrangeLinkError, open_way
 from patchctl.publishing import BEGIN, END
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Done, patchctl

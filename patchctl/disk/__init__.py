@@ -3,8 +3,8 @@
 The rooms that touch an environment share it (target, ledger, transaction), so that a path is walked by the same rule
 whether it came from a patch, a ledger or a journal. ``walking`` has the walk, ``reading`` what is at its end, ``links``
 the one case in which a link there is read through, ``named`` the ways out of a site that its files name, ``way`` how a
-file is reached that the operator named, ``around`` what keeps a file from being edited, ``shadows`` what Python imports
-in its place. Nothing here writes.
+file is reached that the operator named (imported by whoever needs it), ``around`` what keeps a file from being edited,
+``shadows`` what Python imports in its place. Nothing here writes.
 """
 
 from patchctl.disk.around import beside, beside_by_stem, compiled_twin, file_system_of, mount_points, on_one_mount
@@ -31,7 +31,6 @@ from patchctl.disk.walking import (
     open_root,
     walk_below,
 )
-from patchctl.disk.way import StrangeLinkError, open_way
 
 __all__ = [
     "Found",
@@ -42,7 +41,6 @@ __all__ = [
     "Root",
     "Roots",
     "SparseError",
-    "StrangeLinkError",
     "Surroundings",
     "attributes",
     "beside",
@@ -64,7 +62,6 @@ __all__ = [
     "open_parent",
     "open_regular",
     "open_root",
-    "open_way",
     "opened_roots",
     "owner_to_heed",
     "read_below",

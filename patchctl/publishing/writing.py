@@ -13,8 +13,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from patchctl.disk import NotRegularError, StrangeLinkError, attributes, open_regular, open_way
+from patchctl.disk import NotRegularError, attributes, open_regular
 from patchctl.disk.others import user_name
+from patchctl.disk.way import StrangeLinkError, open_way
 from patchctl.errors import PatchctlError, RefusedError, UntrustedError
 from patchctl.model.shell import shell_word
 from patchctl.publishing.bounds import Bounds, site_around
