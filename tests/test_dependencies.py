@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import distribution, distributions
 from typing import Any, NamedTuple
 
 import pytest
@@ -75,7 +75,15 @@ def names(*extras: str, core: bool = True) -> set[str]:
     return {canonicalize_name(Requirement(text).name) for text in some}
 
 
-packages = cache(packages_distributions)
+@cache
+def packages() -> dict[str, set[str]]:
+    """Return import name -> distributions. Python 3.10's own function reads top_level.txt, which few backends write."""
+    found: dict[str, set[str]] = {}
+    for one in distributions():
+        for file in one.files or ():
+            if file.suffix in {".py", ".so"}:
+                found.setdefault(file.parts[0].partition(".")[0], set()).add(one.metadata["Name"])
+    return found
 
 
 def owners(module: str) -> set[str]:

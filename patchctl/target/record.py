@@ -16,6 +16,8 @@ from types import MappingProxyType
 from patchctl.model.listing import Listed
 
 _LONGEST_NUMBER = 19
+_NUL = b"\0"
+"""In no path; the reader of Python 3.10 takes it for damage, later ones do not."""
 _DIGEST_BYTES = MappingProxyType({"sha256": 32, "sha384": 48, "sha512": 64})
 
 
@@ -28,6 +30,8 @@ def parse_record(data: bytes, *, strict: bool = False) -> dict[str, str | None] 
         data: RECORD.
         strict: bytes that are no UTF-8, and two rows for a path that disagree, damage it too.
     """
+    if _NUL in data:
+        return None
     try:
         text = io.StringIO(data.decode("utf-8", "strict" if strict else "surrogateescape"), newline="")
         pairs = [(row[0], (row[1] or None) if len(row) > 1 else None) for row in csv.reader(text, strict=True) if row]
@@ -39,6 +43,8 @@ def parse_record(data: bytes, *, strict: bool = False) -> dict[str, str | None] 
 
 def parse_rows(data: bytes) -> tuple[Listed, ...] | None:
     """Return RECORD's rows in full, hash and size included, each path once; None: it is damaged."""
+    if _NUL in data:
+        return None
     text = io.StringIO(data.decode("utf-8", "surrogateescape"), newline="")
     try:
         rows = {row[0]: row for row in csv.reader(text, strict=True) if row}
