@@ -254,6 +254,15 @@ class TestReading:
         )
         assert b"hits=4\t" in done.stdout
 
+    def test_no_answer_takes_the_place_of_a_log(self, count: Callable[..., Done], tmp_path: Path) -> None:
+        (tmp_path / "a.log").write_bytes(hit())
+        (tmp_path / "b.log").write_bytes(hit() * 2)
+        (tmp_path / "link").symlink_to("b.log")
+        for output in ("a.log", "link"):
+            done = count("--csv", "--output", *(str(tmp_path / name) for name in (output, "a.log", "b.log")))
+            assert (done.code, "is what is to be read" in done.err) == (2, True)
+        assert (tmp_path / "b.log").read_bytes() == hit() * 2
+
     @pytest.mark.parametrize(
         ("arguments", "code"),
         [

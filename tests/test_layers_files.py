@@ -104,6 +104,7 @@ BY_NAME = {
     "commands/glance.py": "os.walk: patchctl's own package",
     "commands/inspection.py": "os.path.realpath: the site, whose rows are below it",
     "commands/lock_file.py": "os.open os.path.realpath Path.is_relative_to: a file that the operator named",
+    "commands/output.py": "os.path.samefile: would the answer take the place of what it is read from?",
     "commands/plainfile.py": "os.open: a file that the operator named",
     "commands/upcoming.py": "os.path.realpath: is the candidate the environment itself?",
     "commands/upgrade_steps.py": "Path.is_file: the interpreter that a printed command would name",

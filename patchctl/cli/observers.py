@@ -130,5 +130,9 @@ def _refuse(logs: list[str] | None, common: Common, *, forms: int, output: str |
         raise UsageError("one-form", "--json, --csv, --prometheus and --html exclude each other")
     if output is not None and not forms:
         raise UsageError("output-of-what", "--output is for --csv, --prometheus and --html")
+    if output is not None:
+        from patchctl.commands.output import refuse_source
+
+        refuse_source(output, logs)
     if follow and "-" in logs:
         raise UsageError("follow-stdin", "standard input cannot be followed: it is read to its end without --follow")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 
 from patchctl.commands.given import absolute
 from patchctl.commands.place import Place
 from patchctl.commands.trusted import callers
+from patchctl.errors import UsageError
 from patchctl.model import Target
 from patchctl.publishing import Bounds
 
@@ -24,3 +27,16 @@ def bounds_of(place: Place, target: Target | None) -> Bounds:
         # of an editable install's source tree the packages alone: its README is where a banner goes
         sites += [target.site, *(f"{directory}/{top}" for top, directory in grafts)]
     return Bounds(sites=tuple(sites), owners=callers(place) if os.geteuid() == 0 else None)
+
+
+def refuse_source(output: str, sources: Iterable[str]) -> None:
+    """Refuse to write an answer over what it was read from: ``--output`` before a glob takes the first file that fits.
+
+    Raises:
+        UsageError: ``output`` is one of ``sources``, paths as they were given.
+    """
+    for source in sources:
+        with suppress(OSError):  # one of them is not there, and so is not the other
+            if os.path.samefile(output, source):  # noqa: PTH121
+                message = f"{output} is what is to be read: the answer would take its place"
+                raise UsageError("output-is-source", message, hint="name another file behind --output")
