@@ -24,7 +24,7 @@ from patchctl.model import paths
 from patchctl.patch import document, parse, patterns, rules, texts
 from patchctl.patch.document import MAX_BYTES
 from patchctl.registry import folder
-from patchctl.target import distributions, reading, searching
+from patchctl.target import conda, distributions, layout, reading, searching
 from patchctl.transaction import journal, preflight
 from tests.registries import add_entry, make_diff, make_registry
 from tests.running import Desk, Done
@@ -32,7 +32,7 @@ from tests.sites import make_site, tree_state
 from tests.test_docs import section, tables
 
 MIB = 1 << 20
-UNITS = {"KiB": 1 << 10, "MiB": MIB}
+UNITS = {"KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}
 CODE = b"def f():\n    return 1\n\n\nA = 1\n"
 CHANGED = CODE.replace(b"A = 1", b"A = 2")
 DIFF = make_diff({"vllm/a.py": (CODE, CHANGED)})
@@ -44,6 +44,12 @@ FAILS = HOLDS | {"contains": "return 2"}
 def grow(path: Path, size: int) -> None:
     """Make a file larger without writing all of it."""
     os.truncate(path, size)
+
+
+def fill(path: Path, size: int) -> None:
+    """Make a file larger by bytes: one with a hole in it is refused for that."""
+    with path.open("ab") as stream:
+        stream.write(b"\n" * (size - stream.tell()))
 
 
 def write_registry(where: Path, diff: bytes = DIFF, *, evidence: dict[str, str] = FAILS) -> Path:
@@ -105,11 +111,11 @@ def too_large_file(desk: Desk) -> None:
 
 
 def too_large_record(desk: Desk) -> None:
-    grow(desk.site / INFO / "RECORD", 64 * MIB + 1)
+    fill(desk.site / INFO / "RECORD", 64 * MIB + 1)
 
 
 def too_large_metadata(desk: Desk) -> None:
-    grow(desk.site / INFO / "METADATA", 16 * MIB + 1)
+    fill(desk.site / INFO / "METADATA", 16 * MIB + 1)
 
 
 def state(desk: Desk, name: str, data: bytes, size: int | None = None) -> None:
@@ -223,6 +229,10 @@ def test_the_limits_that_the_page_tells_are_those_of_the_code() -> None:
         "a file that is read or patched": default_of(disk.read_below, "limit"),
         "RECORD": distributions.LARGEST_RECORD,
         "METADATA and other notes of an installer": default_of(reading.read_metadata, "limit"),
+        "a record of conda": conda.LARGEST_DOCUMENT,
+        "records of one `conda-meta` that are searched": conda.MOST_DOCUMENTS,
+        "`pyvenv.cfg`": layout._LARGEST_CFG,
+        "a file to be hashed of which the disk holds less than a 64th": disk.reading._LARGE,
         "the ledger": codec.SIZE_LIMIT,
         "the journal": journal._SIZE_LIMIT,
         "a module that evidence is judged in": evidence_source.SIZE_LIMIT,
